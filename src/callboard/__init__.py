@@ -1,0 +1,54 @@
+"""Callboard: one registry and one gate in front of every tool of an LLM agent."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from callboard.errors import ToolError
+    from callboard.policy import Decision
+    from callboard.registry import ToolRegistry
+    from callboard.tools import Tool, tool
+    from callboard.types import Abort, Approver, Principal, ToolContext, ToolResult
+
+__version__ = "0.1.0"
+
+# name -> room: imported at the first look, so that `import callboard` costs nothing
+_ROOMS = {
+    "Abort": "types",
+    "Approver": "types",
+    "Decision": "policy",
+    "Principal": "types",
+    "Tool": "tools",
+    "ToolContext": "types",
+    "ToolError": "errors",
+    "ToolRegistry": "registry",
+    "ToolResult": "types",
+    "tool": "tools",
+}
+
+__all__ = [
+    "Abort",
+    "Approver",
+    "Decision",
+    "Principal",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolRegistry",
+    "ToolResult",
+    "__version__",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOMS.get(name)
+    if room is None:
+        raise AttributeError(f"module 'callboard' has no attribute {name!r}")
+    value = getattr(import_module(f"callboard.{room}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,115 @@
+"""Facts of one call. NamedTuples, because two of them are built on the way of every call."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+CallStatus = Literal["ok", "failed", "denied", "cancelled", "interrupted", "unknown"]
+
+
+class Failure(NamedTuple):
+    """Why a call did not succeed, as the model sees it."""
+
+    code: str
+    message: str
+    hint: str | None
+
+
+class CallStarted(NamedTuple):
+    """The call passed the decision and is about to run."""
+
+    invocation_id: str
+    tool_id: str
+    kind: str
+    call_key: str
+    parents: tuple[str, ...]
+    principal: tuple[str | None, ...] | None
+    agent: str | None
+    at_ns: int
+    arguments: str | None
+    repaired: bool
+    simulated: bool
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+class CallProgress(NamedTuple):
+    """A tool that is running reported something; `value` is JSON text."""
+
+    invocation_id: str
+    tool_id: str
+    kind: str
+    n: int
+    at_ns: int
+    value: str
+
+
+class ApprovalAsked(NamedTuple):
+    """A person is asked; the call waits."""
+
+    invocation_id: str
+    tool_id: str
+    kind: str
+    agent: str | None
+    at_ns: int
+    arguments: str | None
+    reasons: tuple[str, ...]
+    digest: str
+
+
+class ApprovalAnswered(NamedTuple):
+    """The person answered."""
+
+    invocation_id: str
+    tool_id: str
+    kind: str
+    at_ns: int
+    allowed: bool
+    reason: str
+    by: str | None
+
+
+class ToolCallRecord(NamedTuple):
+    """The one terminal fact of a call: its receipt."""
+
+    invocation_id: str
+    tool_id: str
+    kind: str
+    call_key: str
+    parents: tuple[str, ...]  # invocation ids of the calls around it, outermost first
+    principal: tuple[str | None, ...] | None  # user, tenant
+    agent: str | None
+    started_ns: int  # wall clock, Unix time
+    duration_ns: int
+    status: CallStatus
+    arguments: str | None  # the JSON text that passed; None where nothing did
+    repaired: bool
+    simulated: bool
+    late: bool  # it ended after its deadline, in a thread that could not be stopped
+    verdict: str | None  # allow or deny; None where the call never came to a decision
+    reasons: tuple[str, ...]
+    result: str | None  # JSON text of the value
+    failure: Failure | None
+    debug_steps: Any = None
+
+
+CallEvent = CallStarted | CallProgress | ApprovalAsked | ApprovalAnswered | ToolCallRecord
+Listener = Callable[[CallEvent], None]
+
+_TYPES = {
+    CallStarted: "call.started",
+    CallProgress: "call.progress",
+    ApprovalAsked: "approval.asked",
+    ApprovalAnswered: "approval.answered",
+    ToolCallRecord: "call.finished",
+}
+
+
+def call_event_to_json(event: CallEvent) -> dict[str, Any]:
+    """A fact as a JSON object, tagged by `type`."""
+    made: dict[str, Any] = {"type": _TYPES[type(event)], **event._asdict()}
+    if isinstance(event, ToolCallRecord) and event.failure is not None:
+        made["failure"] = event.failure._asdict()
+    for name in ("parents", "principal", "reasons"):
+        if made.get(name) is not None:
+            made[name] = list(made[name])
+    return made

@@ -1,0 +1,134 @@
+"""The frozen form in which a registry keeps a tool, with all that the gate needs chosen beforehand."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from callboard.conversation import ContentPart
+from callboard.types import ToolContext
+
+Mode = Literal["read", "write"]
+# What one parse gives: the value that the tool receives, the JSON text that passed (None where the tool's own
+# parser was given something that is no JSON), and whether a repair was needed.
+Parsed = tuple[Any, str | None, bool]
+Parse = Callable[[Any], Parsed]
+# What the check of a result gives: the value, its JSON text, and the content for the model.
+Finished = tuple[Any, str, str | tuple[ContentPart, ...]]
+Finish = Callable[[Any], Finished]
+Run = Callable[[Any, ToolContext | None], Any]
+
+
+class ErasedTool(Protocol):
+    """Seed 003's plain form of a tool: what `register` takes. Mappings of this shape serve, too."""
+
+    @property
+    def id(self) -> str:
+        """The tool's id, unique in its registry."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Any word; `read` and `write` mean something to the host's policy."""
+        ...
+
+    @property
+    def parse_input(self) -> Callable[..., Any]:
+        """From the raw value to what `execute` gets; raises to refuse."""
+        ...
+
+    @property
+    def parse_output(self) -> Callable[..., Any]:
+        """From what `execute` gave to what is returned; raises to refuse."""
+        ...
+
+    @property
+    def execute(self) -> Callable[..., Any]:
+        """The tool's work: of (), (input) or (input, context)."""
+        ...
+
+
+class Published(Protocol):
+    """What is shown of a tool, made at the first look: reading docstrings is not on the way of a call."""
+
+    @property
+    def description(self) -> str | None:
+        """For the model."""
+        ...
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """JSON Schema, draft 2020-12, an object at its root."""
+        ...
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the result; None where nothing is declared."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable digest of id, kind, description and schemas."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTool:
+    """One entry of a registry. Later changes of the caller's object change nothing here.
+
+    The fields of the host's own tool type are read through: ``entry.risk`` is ``entry.source.risk``.
+    """
+
+    id: str
+    kind: str
+    parse_input: Callable[..., Any]
+    parse_output: Callable[..., Any]
+    execute: Callable[..., Any]
+    debug_steps: Any
+    source: Any
+    published: Published
+    # chosen at registration, for the gate
+    parse: Parse
+    run: Run
+    finish: Finish
+    is_async: bool
+    wants_context: bool
+    worker: Literal["inline", "thread"]
+    serial: str | None  # the name of the lock that the tool needs
+    simulate: Run | None
+    simulate_is_async: bool
+    permissions: Callable[[Any, ToolContext | None], Any] | None
+    agents: frozenset[str] | None  # who may see it; None: everybody
+    idempotent: bool
+    mask_errors: bool
+
+    @property
+    def description(self) -> str | None:
+        """For the model."""
+        return self.published.description
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """JSON Schema of the arguments."""
+        return self.published.input_schema
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the result; None where nothing is declared."""
+        return self.published.output_schema
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable digest of id, kind, description and schemas."""
+        return self.published.fingerprint
+
+    def __getattr__(self, name: str) -> Any:
+        """Fall through to the fields of the host's own tool type."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        source = object.__getattribute__(self, "source")
+        if isinstance(source, Mapping):
+            try:
+                return source[name]  # type: ignore[index]
+            except KeyError:
+                raise AttributeError(name) from None
+        return getattr(source, name)

@@ -1,0 +1,105 @@
+"""The switch that ends calls and runs."""
+
+import asyncio
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+
+from callboard.errors import Aborted
+
+_keys = itertools.count()
+
+
+class Abort:
+    """Set once, from any thread; whoever subscribed hears of it once, in that thread.
+
+    Children are set with their parent, never the other way round.
+    """
+
+    __slots__ = ("__weakref__", "_listeners", "_lock", "reason")
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._listeners: dict[int, Callable[[str], object]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def aborted(self) -> bool:
+        """Whether it is set."""
+        return self.reason is not None
+
+    def set(self, reason: str = "user_stopped") -> None:
+        """Set it; a second call changes nothing."""
+        with self._lock:
+            if self.reason is not None:
+                return
+            self.reason = reason
+            listeners = list(self._listeners.values())
+            self._listeners.clear()
+        for listener in listeners:
+            listener(reason)
+
+    def check(self) -> None:
+        """Do nothing while it is not set.
+
+        Raises:
+            Aborted: once it is set.
+        """
+        if self.reason is not None:
+            raise Aborted(self.reason)
+
+    def subscribe(self, listener: Callable[[str], object]) -> Callable[[], None]:
+        """Call `listener` with the reason when it is set, at once if it is; returns what takes it back."""
+        key = next(_keys)
+        with self._lock:
+            reason = self.reason
+            if reason is None:
+                self._listeners[key] = listener
+        if reason is not None:
+            listener(reason)
+        return lambda: self._forget(key)
+
+    def _forget(self, key: int) -> None:
+        with self._lock:
+            self._listeners.pop(key, None)
+
+    async def wait(self) -> str:
+        """Wait until it is set; returns the reason."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Future[str] = loop.create_future()
+
+        def resolve(reason: str) -> None:
+            if not heard.done():
+                heard.set_result(reason)
+
+        take_back = self.subscribe(lambda reason: loop.call_soon_threadsafe(resolve, reason))
+        try:
+            return await heard
+        finally:
+            take_back()
+
+    def child(self) -> "Abort":
+        """An abort of its own that is also set with this one."""
+        return Abort.first_of(self)
+
+    @staticmethod
+    def first_of(*aborts: "Abort") -> "Abort":
+        """An abort that is set with the first of several."""
+        one = Abort()
+        for abort in aborts:
+            _link(abort, one)
+        return one
+
+
+def _link(parent: Abort, child: Abort) -> None:
+    """Tell `child` without keeping it alive: a run's abort outlives thousands of calls."""
+    reference = weakref.ref(child)
+
+    def tell(reason: str) -> None:
+        alive = reference()
+        if alive is not None:
+            alive.set(reason)
+
+    take_back = parent.subscribe(tell)
+    weakref.finalize(child, take_back).atexit = False

@@ -1,0 +1,92 @@
+"""What a tool that asks for it learns about its call."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from callboard.types.abort import Abort
+from callboard.types.options import ExecutionOptions, Principal
+
+_silent = logging.getLogger("callboard.tools")
+
+
+class RunView(Protocol):
+    """What belongs to the run and stands under ``ctx.run``."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        ...
+
+    @property
+    def abort(self) -> Abort:
+        """The run's abort: work that can be cancelled respects it."""
+        ...
+
+
+class ToolContext:
+    """The context of one call. A parameter of this type is filled in and never shown to the model.
+
+    What the host adds (`ExecutionOptions.context`) is read through: ``ctx.conversation``, ``ctx.user_name``.
+    """
+
+    __slots__ = ("_options", "_report", "abort", "call_key", "invocation_id")
+
+    def __init__(
+        self,
+        options: ExecutionOptions,
+        invocation_id: str,
+        call_key: str,
+        report: Callable[[Any], None],
+    ) -> None:
+        self._options = options
+        self._report = report
+        self.invocation_id = invocation_id
+        self.call_key = call_key
+        self.abort: Abort = options.abort if options.abort is not None else Abort()
+
+    @property
+    def logger(self) -> logging.Logger:
+        """The call's logger, else that of Callboard's tools."""
+        return self._options.logger or _silent
+
+    @property
+    def principal(self) -> Principal | None:
+        """On whose behalf the call is made."""
+        return self._options.principal
+
+    @property
+    def agent(self) -> str | None:
+        """The path of the calling agent."""
+        return self._options.agent
+
+    @property
+    def simulate(self) -> bool:
+        """Whether this is a simulation."""
+        return bool(self._options.simulate)
+
+    @property
+    def task_id(self) -> str | None:
+        """The id of the task; None where there is none."""
+        return getattr(self._options.context, "task_id", None)
+
+    @property
+    def workspace(self) -> Any:
+        """The workspace folder; None where there is none."""
+        return getattr(self._options.context, "workspace", None)
+
+    @property
+    def run(self) -> RunView | None:
+        """The run's own state; None outside a run."""
+        return getattr(self._options.context, "run", None)
+
+    def report(self, value: Any) -> None:
+        """Tell observers something while the call runs; `value` is JSON."""
+        self._report(value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Fall through to what the host put into the context."""
+        host = self._options.context
+        if host is None or name.startswith("_"):
+            raise AttributeError(f"ctx.{name}: the host of this call has nothing of that name")
+        return getattr(host, name)
