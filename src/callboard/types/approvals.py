@@ -21,7 +21,7 @@ class ApprovalRequest(NamedTuple):
 
 
 class ApprovalAnswer(NamedTuple):
-    """What the person said. `digest` is that of the request; `arguments` is new JSON text where it was edited.
+    """What the person said. `digest` is the request's; `arguments` is new JSON text where it was edited.
 
     Edited arguments are parsed and decided like any others, and run without asking again only if the policy
     still says so little as `ask`.
