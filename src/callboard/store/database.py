@@ -1,0 +1,125 @@
+"""One SQLite file: how it is connected to, written to, and what its errors mean to the operator."""
+
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, StatementError
+
+from callboard.errors import StoreError
+
+BUSY_MS = 10_000
+
+_PRAGMAS = (
+    f"busy_timeout={BUSY_MS}",
+    "journal_mode=WAL",
+    "synchronous=NORMAL",  # commits survive the end of the process; the last ones perhaps not a power cut
+    "foreign_keys=ON",
+)
+
+# the first matching beginning of SQLite's error name -> (what is wrong, next step)
+_TROUBLES = (
+    ("SQLITE_NOTADB", "is not a Callboard store", "move the file away; a new one is made at the next start"),
+    (
+        "SQLITE_CORRUPT",
+        "is damaged",
+        "move the file away (or restore a copy); a new one is made at the next start",
+    ),
+    (
+        "SQLITE_READONLY",
+        "can't be written",
+        "check who owns the folder, or set [state] folder to another place",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        "can't be opened",
+        "check who owns the folder, or set [state] folder to another place",
+    ),
+    (
+        "SQLITE_FULL",
+        "can't grow: the disk is full",
+        "free some space, or set [state] folder to another place",
+    ),
+    (
+        "SQLITE_IOERR",
+        "can't be read or written",
+        "check the disk, its free space and the folder's file system",
+    ),
+    ("SQLITE_BUSY", "is held by another process", "end the other process, or try again"),
+    ("SQLITE_LOCKED", "is held by another process", "end the other process, or try again"),
+)
+
+
+class Database:
+    """Connections to one file. Safe from any thread; transactions are short, writers take turns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._turn = threading.Lock()  # waiting here is fairer and faster than SQLite's polling
+        self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)))
+        event.listen(self._engine, "connect", _prepare)
+        event.listen(self._engine, "begin", _begin)
+
+    @contextmanager
+    def read(self) -> Generator[sa.Connection]:
+        """A connection to read from.
+
+        Raises:
+            StoreError: when SQLite refuses.
+        """
+        with self._explained(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Generator[sa.Connection]:
+        """A connection in a write transaction: committed at the end, undone by an exception.
+
+        Raises:
+            StoreError: when SQLite refuses, or a value is no JSON.
+        """
+        with self._turn, self._explained(), self._engine.connect() as connection:
+            writing = connection.execution_options(callboard_write=True)
+            with writing.begin():
+                yield writing
+
+    def close(self) -> None:
+        """Close all connections; the write-ahead log is folded into the file."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise self._trouble(error.orig) from error
+        except StatementError as error:  # a value that is no JSON
+            raise StoreError(f"a value can't be stored: {error.orig}") from error
+        except sqlite3.Error as error:  # while connecting
+            raise self._trouble(error) from error
+
+    def _trouble(self, error: BaseException | None) -> StoreError:
+        name = str(getattr(error, "sqlite_errorname", ""))
+        for beginning, what, hint in _TROUBLES:
+            if name.startswith(beginning):
+                return StoreError(f"{self.path} {what} ({error})", hint=hint)
+        return StoreError(
+            f"{self.path}: {error}", hint="run again with CALLBOARD_DEBUG=1 and report what it shows"
+        )
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: sa.Connection) -> None:
+    # IMMEDIATE: a transaction that reads first and writes later could otherwise fail half-way. A reader needs
+    # no transaction: each statement sees one state.
+    if connection.get_execution_options().get("callboard_write"):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

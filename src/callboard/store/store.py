@@ -1,0 +1,68 @@
+"""The store of a state folder: its file, and the four kinds of things in it."""
+
+from pathlib import Path
+from typing import Self
+
+from callboard.errors import StoreError
+from callboard.store.calls import Calls
+from callboard.store.database import Database
+from callboard.store.events import Events
+from callboard.store.journal import Journal
+from callboard.store.migrate import migrate
+from callboard.store.runs import Runs
+
+FILE = "callboard.db"
+
+
+class Store:
+    """Runs, events, call records and recorded steps. Safe from any thread; what returned is on disk.
+
+    Args:
+        folder: the state folder; it is made, readable for its owner only, where it is missing.
+
+    Raises:
+        StoreError: if the folder can't be used, or its file is damaged or written by a newer Callboard.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        _make(folder)
+        self._database = Database(self.path)
+        try:
+            migrate(self._database)
+        except BaseException:
+            self._database.close()
+            raise
+        self.runs = Runs(self._database)
+        self.events = Events(self._database)
+        self.calls = Calls(self._database)
+        self.journal = Journal(self._database)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _make(folder: Path) -> None:
+    if folder.is_dir():
+        return
+    try:
+        folder.mkdir(parents=True, mode=0o700)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    except FileExistsError:
+        if not folder.is_dir():  # else another process was faster
+            raise StoreError(
+                f"the state folder {folder} is a file",
+                hint="move it away, or set [state] folder to another place",
+            ) from None
+    except OSError as error:
+        raise StoreError(
+            f"the state folder {folder} can't be made: {error.strerror}",
+            hint="check who owns the folder above it, or set [state] folder to another place",
+        ) from error

@@ -1,0 +1,103 @@
+"""The tables as they are in the newest version of the file; migrations/ leads there from any older one."""
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+
+class Words(TypeDecorator[str]):
+    """Text that may hold lone surrogates: SQLite can't take them, so they are stored as escapes."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Escape what UTF-8 can't encode."""
+        return None if value is None else value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Json(TypeDecorator[Any]):
+    """Any JSON value as ASCII text; None is SQL's null."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Write it; NaN is refused."""
+        return None if value is None else json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 - SQLAlchemy's signature
+        """Read it."""
+        return None if value is None else json.loads(value)
+
+
+metadata = sa.MetaData()
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("id", Words, nullable=False, unique=True),
+    sa.Column("profile", Words, nullable=False),
+    sa.Column("status", Words, nullable=False, index=True),
+    sa.Column("reason", Words),
+    sa.Column("message", Words),
+    sa.Column("started_at", sa.Float, nullable=False),
+    sa.Column("finished_at", sa.Float),
+    sa.Column("input", Words, nullable=False),
+    sa.Column("text", Words),
+    sa.Column("simulate", sa.Boolean, nullable=False),
+    sa.Column("model", Words),
+    sa.Column("model_reason", Words),
+    sa.Column("principal", Json),
+    sa.Column("workspace", Words),
+    sa.Column("rounds", sa.Integer),
+    sa.Column("usage", Json),
+    sqlite_autoincrement=True,
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("run", Words, nullable=False),
+    sa.Column("path", Words, nullable=False),
+    sa.Column("n", sa.Integer, nullable=False),
+    sa.Column("type", Words, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("v", sa.Integer, nullable=False),
+    sa.Column("data", Json, nullable=False),
+    sa.UniqueConstraint("run", "path", "n", name="events_identity"),
+    sa.Index("events_of_run", "run", "seq"),
+    sqlite_autoincrement=True,
+)
+
+calls = sa.Table(
+    "calls",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("invocation_id", Words, nullable=False, unique=True),
+    sa.Column("run", Words, index=True),
+    sa.Column("step", Words),
+    sa.Column("tool_id", Words, nullable=False, index=True),
+    sa.Column("kind", Words, nullable=False),
+    sa.Column("status", Words, nullable=False, index=True),
+    sa.Column("agent", Words),
+    sa.Column("started_ns", sa.BigInteger, nullable=False),
+    sa.Column("duration_ns", sa.BigInteger, nullable=False),
+    sa.Column("record", Json, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+steps = sa.Table(
+    "steps",
+    metadata,
+    sa.Column("run_id", Words, primary_key=True),
+    sa.Column("step_id", Words, primary_key=True),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("about", Words, nullable=False),
+    sa.Column("outcome", Words),  # JSON text of the engine, kept as it came
+)
