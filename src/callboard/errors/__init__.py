@@ -35,7 +35,7 @@ A direct call needs one clause::
         print(error.code, error.hint, error.invocation)
 """
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 __all__ = [
     "Aborted",
@@ -156,7 +156,7 @@ class ToolError(CallboardError):
     """
 
     code = "tool.failed"
-    status = "failed"
+    status: Literal["failed", "denied", "cancelled", "unknown"] = "failed"
 
     def __init__(self, message: str = "", *, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, code=code, hint=hint)
@@ -193,10 +193,21 @@ class InvalidResult(ToolError):
 
 
 class Denied(ToolError):
-    """Policy, or the person who was asked, said no."""
+    """Policy, or the person who was asked, said no; `reasons` is the chain that led there."""
 
     code = "permission.denied"
     status = "denied"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        code: str | None = None,
+        hint: str | None = None,
+        reasons: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.reasons = reasons or (message,)
 
 
 class NeedsAsync(ToolError):

@@ -7,12 +7,14 @@ from callboard.events.calls import (
     CallProgress,
     CallStarted,
     CallStatus,
+    EventName,
     Failure,
     Listener,
     ToolCallRecord,
     call_event_to_json,
+    event_name,
 )
-from callboard.events.diagnostics import DiagnosticContext, DiagnosticScope, EventName
+from callboard.events.diagnostics import DiagnosticContext, DiagnosticScope
 from callboard.events.runs import RUN_EVENT_TYPES, RunEvent, RunEventType
 
 __all__ = [
@@ -32,4 +34,5 @@ __all__ = [
     "RunEventType",
     "ToolCallRecord",
     "call_event_to_json",
+    "event_name",
 ]

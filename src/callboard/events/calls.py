@@ -95,7 +95,9 @@ class ToolCallRecord(NamedTuple):
 CallEvent = CallStarted | CallProgress | ApprovalAsked | ApprovalAnswered | ToolCallRecord
 Listener = Callable[[CallEvent], None]
 
-_TYPES = {
+EventName = Literal["call.started", "call.progress", "approval.asked", "approval.answered", "call.finished"]
+
+_NAMES: dict[type[CallEvent], EventName] = {
     CallStarted: "call.started",
     CallProgress: "call.progress",
     ApprovalAsked: "approval.asked",
@@ -104,9 +106,14 @@ _TYPES = {
 }
 
 
+def event_name(event: CallEvent) -> EventName:
+    """The name under which a fact is reported."""
+    return _NAMES[type(event)]
+
+
 def call_event_to_json(event: CallEvent) -> dict[str, Any]:
     """A fact as a JSON object, tagged by `type`."""
-    made: dict[str, Any] = {"type": _TYPES[type(event)], **event._asdict()}
+    made: dict[str, Any] = {"type": event_name(event), **event._asdict()}
     if isinstance(event, ToolCallRecord) and event.failure is not None:
         made["failure"] = event.failure._asdict()
     for name in ("parents", "principal", "reasons"):

@@ -3,18 +3,17 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
-EventName = Literal["call.started", "call.progress", "approval.asked", "approval.answered", "call.finished"]
+from callboard.events.calls import EventName
+
 Content = Literal["metadata", "content"]
 Payload = Callable[[], Any]
 Sink = Callable[[Any], Awaitable[None] | None]
 Observer = Callable[[EventName, Any], None]
 LogDestination = Callable[[EventName, Any, Any], None]
 
-EVENT_NAMES: frozenset[str] = frozenset(
-    {"call.started", "call.progress", "approval.asked", "approval.answered", "call.finished"},
-)
+EVENT_NAMES: frozenset[str] = frozenset(get_args(EventName))
 
 _log = logging.getLogger("callboard.diagnostics")
 

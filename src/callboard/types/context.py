@@ -30,7 +30,7 @@ class ToolContext:
     What the host adds (`ExecutionOptions.context`) is read through: ``ctx.conversation``, ``ctx.user_name``.
     """
 
-    __slots__ = ("_options", "_report", "abort", "call_key", "invocation_id")
+    __slots__ = ("_abort", "_ended", "_options", "_report", "call_key", "invocation_id")
 
     def __init__(
         self,
@@ -43,7 +43,24 @@ class ToolContext:
         self._report = report
         self.invocation_id = invocation_id
         self.call_key = call_key
-        self.abort: Abort = options.abort if options.abort is not None else Abort()
+        self._abort: Abort | None = None
+        self._ended: str | None = None
+
+    @property
+    def abort(self) -> Abort:
+        """Set when the call is to end: by the caller, the run, or its deadline."""
+        if self._abort is None:
+            given = self._options.abort
+            self._abort = Abort() if given is None else given.child()
+        if self._ended is not None:
+            self._abort.set(self._ended)
+        return self._abort
+
+    def end(self, reason: str) -> None:
+        """The call is over for its caller: a thread that was left running hears of it through `abort`."""
+        self._ended = reason
+        if self._abort is not None:
+            self._abort.set(reason)
 
     @property
     def logger(self) -> logging.Logger:

@@ -25,7 +25,7 @@ class ExecutionOptions:
 
     Attributes:
         abort: ends the call; together with the registry's, the first to fire counts.
-        deadline: seconds from the start of the call; waiting for a person counts, too.
+        deadline: seconds from the start of the call; it stands still while a person is asked.
         diagnostics: replaces the registry's scope for this call.
         logger: records the call beside the registry's log, and reaches the tool as ``ctx.logger``.
         principal: on whose behalf.

@@ -1,0 +1,158 @@
+"""The gate. Every execution of every tool passes this function, in this order."""
+
+from asyncio import CancelledError
+from functools import partial
+from time import monotonic_ns, time_ns
+from typing import Any
+
+from callboard.calls.decide import policy_failed, settle, still_allowed
+from callboard.calls.failures import (
+    denial_of,
+    ending,
+    failure_of,
+    hidden,
+    tool_failure,
+    unavailable,
+    with_record,
+)
+from callboard.calls.hooks import hooked
+from callboard.calls.ports import Ports, current_chain, next_id
+from callboard.calls.results import MAX_CONTENT, PLACEHOLDER, capped, report
+from callboard.catalog import Snapshot
+from callboard.errors import (
+    Aborted,
+    CallCancelled,
+    DeadlineExceeded,
+    NeedsAsync,
+    OutcomeUnknown,
+    TooDeep,
+)
+from callboard.events import CallStarted, ToolCallRecord
+from callboard.policy import UNGOVERNED, CallView, Decision
+from callboard.types import ExecutionOptions, PendingCall, ToolContext, ToolResult
+from callboard.workers import watched
+
+MAX_DEPTH = 16
+new = tuple.__new__  # a NamedTuple's own constructor takes twice the time
+
+
+async def gate(
+    ports: Ports, snapshot: Snapshot, tool_id: str, raw: Any, options: ExecutionOptions, *, sync: bool,
+) -> ToolResult[Any]:  # fmt: skip
+    """Take one call from its raw arguments to its terminal record; return its result or raise."""
+    at, began = time_ns(), monotonic_ns()
+    call_id = next_id()
+    outer = current_chain.get()
+    chain = (*outer, call_id)
+    token = current_chain.set(chain)
+    abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
+    tool = frozen = decision = error = value = result = lock = job = context = None
+    kind, status, content, repaired, simulated, late = "", "ok", "", False, False, False
+    try:
+        # 1. Find it, as far as this agent sees it.
+        tool = snapshot.tools.get(tool_id)
+        if tool is None or (
+            (options.grant is not None or tool.agents is not None or ports.visible is not None)
+            and hidden(ports, tool, options)
+        ):
+            tool = None
+            raise unavailable(ports, snapshot, tool_id, options)
+        kind = tool.kind
+        simulated = bool(options.simulate) and kind != "read"
+        work, waits = (tool.simulate, tool.simulate_is_async) if simulated else (tool.run, tool.is_async)
+        if sync and waits:
+            raise NeedsAsync(f"{tool_id} is asynchronous", hint="use invoke_async")
+        if len(chain) > MAX_DEPTH:
+            raise TooDeep(f"more than {MAX_DEPTH} calls inside each other")
+        if abort is not None and abort.reason is not None:
+            raise CallCancelled(f"the call was stopped: {abort.reason}")
+        # 2. Parse.
+        arguments, frozen, repaired = tool.parse(raw)
+        # 3. Hooks; what they rewrite is parsed again.
+        if ports.before:
+            view = new(CallView, (tool, frozen, call_id, key, options))
+            arguments, frozen, repaired = await hooked(ports, view, (arguments, frozen, repaired), sync=sync)
+        # 4. Decide.
+        if ports.authorize is None:
+            decision, epoch = UNGOVERNED, None
+        else:
+            epoch = None if ports.policy_epoch is None else ports.policy_epoch()
+            view = new(CallView, (tool, frozen, call_id, key, options))
+            try:
+                answer = ports.authorize(view)
+            except Exception as failure:
+                raise policy_failed(failure) from failure
+            decision = answer if type(answer) is Decision and answer.verdict == "allow" else None
+            if decision is None:
+                parsed = (arguments, frozen, repaired)
+                decision, parsed, waited = await settle(ports, view, answer, parsed, sync=sync)
+                arguments, frozen, repaired = parsed  # a person may have edited them
+                began += waited  # the deadline stands still while a person is asked
+        ends_at = None if deadline is None else began / 1e9 + deadline
+        # 5. Its turn at the lock; only then it starts.
+        if tool.serial is not None:
+            await ports.locks.acquire(tool.serial, chain, abort, ends_at, sync=sync)
+            lock = tool.serial
+        if epoch is not None and ports.policy_epoch is not None and ports.policy_epoch() != epoch:
+            decision = await still_allowed(ports, new(CallView, (tool, frozen, call_id, key, options)))
+        if options.barrier is not None:
+            await options.barrier(new(PendingCall, (call_id, key, tool_id, kind, tool.idempotent)))
+        ports.emit(new(CallStarted, (
+            call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
+            simulated, decision.verdict, decision.reasons,
+        )), options)  # fmt: skip
+        # 6. Run, or simulate.
+        if tool.wants_context:
+            context = ToolContext(options, call_id, key, partial(report, ports, call_id, tool, options))
+        try:
+            if work is None:
+                value, result, content = PLACEHOLDER
+            elif waits:
+                value = await watched(work(arguments, context), abort, ends_at)
+            elif sync or tool.worker == "inline":
+                value = work(arguments, context)
+            else:
+                job = ports.pool.submit(partial(work, arguments, context))
+                value = await watched(job.outcome(writes=kind != "read" and not simulated), abort, ends_at)
+        except (CallCancelled, DeadlineExceeded, OutcomeUnknown, NeedsAsync) as failure:
+            if failure.invocation is not None:  # of a call inside this one
+                raise tool_failure(tool, call_id, failure) from failure
+            if job is None or not job.finished or job.error is not None:
+                raise
+            value, late = job.value, True  # it ended in the same moment: nothing is lost
+        except CancelledError as failure:
+            if waits or job is not None:
+                raise
+            raise tool_failure(tool, call_id, failure) from failure
+        except (Exception, SystemExit, Aborted) as failure:
+            raise tool_failure(tool, call_id, failure) from failure
+        # 7. Check what came back.
+        if work is not None:
+            value, result, content = tool.finish(value)
+            if len(result) > MAX_CONTENT:
+                result, content = capped(ports, result, content)
+    except BaseException as failure:  # noqa: BLE001 - recorded, then raised again
+        error, status = ending(failure, call_id)
+    try:  # noqa: SIM105 - a `with` would cost each call half a microsecond
+        current_chain.reset(token)
+    except ValueError:  # closed from another context, where the chain never was
+        pass
+    if error is not None and context is not None:
+        context.end(status)
+    if lock is not None:
+        ports.locks.release(lock, call_id, job)
+    # 8. Record.
+    duration = monotonic_ns() - began
+    record = new(ToolCallRecord, (
+        call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
+        repaired, simulated, late or (deadline is not None and status == "ok" and duration > deadline * 1e9),
+        *(decision or denial_of(error)), None if error else result, error and failure_of(ports, error),
+        tool and tool.debug_steps,
+    ))  # fmt: skip
+    ports.emit(record, options)
+    if error is None:
+        return new(ToolResult, (value, content, record))
+    try:
+        raise with_record(ports, error, record)
+    finally:
+        del error  # its traceback holds this frame

@@ -1,0 +1,62 @@
+"""What the gate needs from whoever holds it, and where a call stands among calls."""
+
+import itertools
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import uuid4
+
+from callboard.events import CallEvent
+from callboard.policy import Authorize, CallView
+from callboard.tools import RegisteredTool
+from callboard.types import Approver, ErrorFactories, ExecutionOptions
+from callboard.workers import Locks, ThreadPool, shared_pool
+
+# Sees a call before it is decided; returns None, or the arguments (JSON) that are to go on instead.
+BeforeHook = Callable[[CallView], Any]
+
+
+class Blobs(Protocol):
+    """Where results go that are too large for a record."""
+
+    def put(self, text: str) -> str:
+        """Keep `text`; returns the handle that the record carries instead."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Ports:
+    """The gate's surroundings, one set for each registry."""
+
+    emit: Callable[[CallEvent, ExecutionOptions], None]
+    authorize: Authorize | None = None
+    visible: Callable[[RegisteredTool, ExecutionOptions], bool] | None = None
+    approver: Approver | None = None
+    before: tuple[BeforeHook, ...] = ()
+    errors: ErrorFactories = field(default_factory=ErrorFactories)
+    policy_epoch: Callable[[], object] | None = None
+    blobs: Blobs | None = None
+    locks: Locks = field(default_factory=Locks)
+    pool: ThreadPool = field(default_factory=shared_pool)
+
+
+# The invocation ids of the calls around the running code, outermost first.
+current_chain: ContextVar[tuple[str, ...]] = ContextVar("current_chain", default=())
+
+_prefixes: list[str] = []
+_count = itertools.count(1)
+
+
+def next_id() -> str:
+    """An id that no other process has: a prefix of this one, and a count."""
+    return f"{_prefixes[0]}{next(_count)}"
+
+
+def _new_prefix() -> None:
+    _prefixes[:] = [f"{uuid4().hex[:16]}-"]
+
+
+_new_prefix()
+os.register_at_fork(after_in_child=_new_prefix)

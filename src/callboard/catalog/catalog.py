@@ -1,0 +1,124 @@
+"""The mutable catalog, and its immutable snapshots."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from callboard.catalog.toolset import Toolset
+from callboard.errors import RegistrationError, SealedError
+from callboard.tools import RegisteredTool
+
+HOST = "host"
+
+
+class Snapshot(NamedTuple):
+    """What a call is made against and a run pins: tools in declaration order, short names of toolsets."""
+
+    number: int
+    tools: Mapping[str, RegisteredTool]
+    short_names: Mapping[str, tuple[str, ...]]
+
+
+class Catalog:
+    """All tools, each with its owner, in declaration order."""
+
+    __slots__ = ("_number", "_owners", "_published", "_short_names", "_tools", "_toolsets", "sealed")
+
+    def __init__(self) -> None:
+        self._tools: dict[str, RegisteredTool] = {}
+        self._owners: dict[str, str] = {}
+        self._toolsets: dict[str, str] = {}
+        self._short_names: dict[str, tuple[str, ...]] = {}
+        self._number = 0
+        self._published: Snapshot | None = None
+        self.sealed = False
+
+    def add(self, tools: Iterable[RegisteredTool], owner: str = HOST) -> None:
+        """Add tools: all or nothing.
+
+        Raises:
+            SealedError: the catalog is closed.
+            RegistrationError: an id is taken; the first owner keeps it.
+        """
+        if self.sealed:
+            raise SealedError("the registry is sealed", hint="register before seal()")
+        fresh: dict[str, RegisteredTool] = {}
+        for tool in tools:
+            if tool.id in self._tools or tool.id in fresh:
+                holder = self._owners.get(tool.id, owner)
+                raise RegistrationError(
+                    f"tool {tool.id!r} is registered already, by {holder}",
+                    code="tool.duplicate",
+                    hint="choose another name, or put the tools into toolsets with a prefix",
+                )
+            fresh[tool.id] = tool
+        self._tools.update(fresh)
+        self._owners.update(dict.fromkeys(fresh, owner))
+        self._changed()
+
+    def add_toolset(self, toolset: Toolset, owner: str = HOST) -> None:
+        """Add a toolset: all or nothing.
+
+        Raises:
+            RegistrationError: its name or one of its ids is taken, or a tool can't work.
+        """
+        if toolset.name in self._toolsets:
+            raise RegistrationError(
+                f"toolset {toolset.name!r} is registered already", code="toolset.duplicate"
+            )
+        entries = toolset.entries()
+        self.add(entries, owner)
+        self._toolsets[toolset.name] = owner
+        if toolset.prefix is not None:
+            for entry in entries:
+                short = entry.id.removeprefix(f"{toolset.prefix}-")
+                self._short_names[short] = (*self._short_names.get(short, ()), entry.id)
+
+    def remove(self, owner: str) -> tuple[str, ...]:
+        """Take back everything that an owner contributed; returns the ids."""
+        gone = tuple(name for name, holder in self._owners.items() if holder == owner)
+        for name in gone:
+            del self._tools[name], self._owners[name]
+        for toolset in [name for name, holder in self._toolsets.items() if holder == owner]:
+            del self._toolsets[toolset]
+        for short, ids in list(self._short_names.items()):
+            left = tuple(name for name in ids if name in self._tools)
+            if left:
+                self._short_names[short] = left
+            else:
+                del self._short_names[short]
+        if gone:
+            self._changed()
+        return gone
+
+    def seal(self) -> None:
+        """Close it to registration. What is there stays as it is."""
+        self.sealed = True
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest snapshot, made at the first look after a change."""
+        published = self._published
+        if published is None:
+            published = self._published = Snapshot(
+                self._number,
+                MappingProxyType(dict(self._tools)),
+                MappingProxyType(dict(self._short_names)),
+            )
+        return published
+
+    def live(self) -> Iterator[RegisteredTool]:
+        """The tools, with what is registered meanwhile; an id that is removed before its turn is left out."""
+        seen: set[str] = set()
+        number = -1
+        while number != self._number:
+            number = self._number
+            for name, tool in tuple(self._tools.items()):
+                if name in seen or name not in self._tools:
+                    continue
+                seen.add(name)
+                yield tool
+
+    def _changed(self) -> None:
+        self._number += 1
+        self._published = None

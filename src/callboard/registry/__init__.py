@@ -1,0 +1,6 @@
+"""Seed 003's ToolRegistry: the face of catalog and gate."""
+
+from callboard.catalog import Toolset
+from callboard.registry.registry import ToolRegistry
+
+__all__ = ["ToolRegistry", "Toolset"]

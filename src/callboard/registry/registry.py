@@ -1,0 +1,307 @@
+"""ToolRegistry: tools go in, governed calls come out."""
+
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from logging import Logger
+from typing import Any, Generic, Literal, Self
+
+from typing_extensions import TypeVar
+
+from callboard.calls import BeforeHook, Blobs, Ports, batch, drive, gate
+from callboard.catalog import Catalog, Snapshot, Toolset
+from callboard.errors import Unavailable
+from callboard.events import CallEvent, DiagnosticContext, Listener
+from callboard.policy import Authorize
+from callboard.registry.log import CallLog
+from callboard.registry.mutations import watch_mutations
+from callboard.tools import ErasedTool, Export, RegisteredTool, export, registered
+from callboard.types import (
+    Abort,
+    Approver,
+    CallOutcome,
+    ErrorFactories,
+    ExecutionOptions,
+    ToolInvocationRequest,
+    ToolResult,
+)
+from callboard.workers import Locks, ThreadPool, shared_pool
+
+ToolT = TypeVar("ToolT", default=ErasedTool)
+Dialect = Literal["openai", "anthropic", "mcp"]
+Request = ToolInvocationRequest | tuple[str, Any]
+
+_FIELDS = tuple(f.name for f in fields(ExecutionOptions))
+_NOTHING = ExecutionOptions()
+
+
+class ToolRegistry(Generic[ToolT]):
+    """Mechanism only: it has no policy and reads no meaning into a tool's kind.
+
+    Open, it takes tools; sealed, it is one snapshot. Every call passes the gate and ends in one record.
+    All options may be left out, and are read once.
+
+    Args:
+        execution: defaults for calls that do not say otherwise.
+        errors: the host's own exceptions and codes.
+        authorize: decides about each call; without it every call is allowed, and the record says so.
+        visible: whether an agent may see a tool; what it may not see it can't call.
+        approver: is asked where the decision is `ask`.
+        before: hooks that see a call before it is decided, and may rewrite its arguments.
+        listeners: hear of each fact, in order.
+        policy_epoch: changes whenever the policy does; a call that waited is decided again.
+        blobs: keeps results that are too large for a record.
+        threads: size of a thread pool of its own; None shares the process's (32 threads).
+        max_events: facts that the log keeps.
+        max_bytes: characters of arguments and results that the log keeps.
+        debug: warn of tools that change their own object during a call.
+    """
+
+    def __init__(  # noqa: PLR0913 - options that can all be left out
+        self,
+        *,
+        execution: ExecutionOptions | None = None,
+        errors: ErrorFactories | None = None,
+        authorize: Authorize | None = None,
+        visible: Callable[[RegisteredTool, ExecutionOptions], bool] | None = None,
+        approver: Approver | None = None,
+        before: Iterable[BeforeHook] = (),
+        listeners: Iterable[Listener] = (),
+        policy_epoch: Callable[[], object] | None = None,
+        blobs: Blobs | None = None,
+        threads: int | None = None,
+        max_events: int = 10_000,
+        max_bytes: int = 50_000_000,
+        debug: bool = False,
+    ) -> None:
+        self._catalog = Catalog()
+        self._pinned: Snapshot | None = None
+        self._defaults = execution or _NOTHING
+        self._debug = debug
+        self._log = CallLog(max_events, max_bytes, tuple(listeners))
+        self._ports = Ports(
+            emit=self._log.emit,
+            authorize=authorize,
+            visible=visible,
+            approver=approver,
+            before=tuple(before),
+            errors=errors or ErrorFactories(),
+            policy_epoch=policy_epoch,
+            blobs=blobs,
+            locks=Locks(),
+            pool=shared_pool() if threads is None else ThreadPool(threads),
+        )
+
+    # -- registering ---------------------------------------------------------------------------------------
+
+    def register(self, tool: ToolT | Callable[..., Any] | Mapping[str, Any]) -> Self:
+        """Add one tool: a `Tool`, a function, or an object or mapping of seed 003's shape.
+
+        Raises:
+            RegistrationError: it can't work, or its id is taken; nothing was added.
+            SealedError: the registry is sealed.
+        """
+        self._catalog.add((self._entry(tool),))
+        return self
+
+    def register_all(self, tools: Iterable[ToolT | Callable[..., Any] | Mapping[str, Any]]) -> Self:
+        """Add several tools: all or nothing.
+
+        Raises:
+            RegistrationError: one of them can't work, or its id is taken.
+            SealedError: the registry is sealed.
+        """
+        self._catalog.add([self._entry(tool) for tool in tools])
+        return self
+
+    def register_toolset(self, toolset: Toolset, *, owner: str = "host") -> Self:
+        """Add a group of tools with one owner: all or nothing.
+
+        Raises:
+            RegistrationError: its name or one of its ids is taken, or a tool can't work.
+        """
+        self._catalog.add_toolset(toolset, owner)
+        return self
+
+    def unregister_owner(self, owner: str) -> tuple[str, ...]:
+        """Take back all that an owner contributed; returns the ids. Calls in flight end as they are."""
+        return self._catalog.remove(owner)
+
+    def seal(self) -> Self:
+        """Close it to registration; a second time changes nothing. Tools and calls stay as they are."""
+        self._catalog.seal()
+        return self
+
+    def pinned(self) -> "ToolRegistry[ToolT]":
+        """The same registry, held at its newest snapshot: what a run works with between two rounds."""
+        held: ToolRegistry[ToolT] = object.__new__(type(self))
+        held.__dict__.update(self.__dict__)
+        held._pinned = self._catalog.snapshot
+        return held
+
+    def _entry(self, tool: Any) -> RegisteredTool:
+        entry = registered(tool)
+        return watch_mutations(entry) if self._debug else entry
+
+    # -- calling -------------------------------------------------------------------------------------------
+
+    def invoke(
+        self,
+        tool: str | ToolInvocationRequest,
+        input: Any = None,  # noqa: A002 - the seed's word
+        *,
+        abort: Abort | None = None,
+        diagnostics: DiagnosticContext | None = None,
+        logger: Logger | None = None,
+        execution: ExecutionOptions | None = None,
+    ) -> ToolResult[Any]:
+        """Call a tool from sync code, in the caller's thread.
+
+        Raises:
+            ToolError: the call did not succeed; `error.invocation` is its record. Coroutine tools, and
+                policies or people that have to be waited for, need `invoke_async`.
+        """
+        if type(tool) is str and execution is abort is diagnostics is logger is None:
+            return drive(gate(self._ports, self.snapshot, tool, input, self._defaults, sync=True))
+        return drive(self._passage(tool, input, abort, diagnostics, logger, execution, sync=True))
+
+    def invoke_async(
+        self,
+        tool: str | ToolInvocationRequest,
+        input: Any = None,  # noqa: A002
+        *,
+        abort: Abort | None = None,
+        diagnostics: DiagnosticContext | None = None,
+        logger: Logger | None = None,
+        execution: ExecutionOptions | None = None,
+    ) -> Coroutine[Any, Any, ToolResult[Any]]:
+        """Call a tool and await it; a sync tool gets a thread. The call begins here, with what holds now.
+
+        Raises:
+            ToolError: when awaited, as `invoke`.
+        """
+        if type(tool) is str and execution is abort is diagnostics is logger is None:
+            return gate(self._ports, self.snapshot, tool, input, self._defaults, sync=False)
+        return self._passage(tool, input, abort, diagnostics, logger, execution, sync=False)
+
+    async def invoke_batch(
+        self,
+        requests: Iterable[Request],
+        *,
+        execution: ExecutionOptions | None = None,
+    ) -> list[CallOutcome]:
+        """Call several tools at once: one outcome for each request, in order. No call's failure is raised."""
+        passages: list[Coroutine[Any, Any, ToolResult[Any]]] = []
+        for request in requests:
+            tool, raw = request if isinstance(request, tuple) else (request, None)
+            passages.append(self._passage(tool, raw, None, None, None, execution, sync=False))
+        return await batch(passages)
+
+    def _passage(
+        self,
+        tool: str | ToolInvocationRequest,
+        raw: Any,
+        abort: Abort | None,
+        diagnostics: DiagnosticContext | None,
+        logger: Logger | None,
+        execution: ExecutionOptions | None,
+        *,
+        sync: bool,
+    ) -> Coroutine[Any, Any, ToolResult[Any]]:
+        aborts = [abort]
+        if isinstance(tool, ToolInvocationRequest):
+            aborts.append(tool.abort)
+            diagnostics, logger = diagnostics or tool.diagnostics, logger or tool.logger
+            tool, raw = tool.tool_id, tool.input
+        options = merged(self._defaults, execution or _NOTHING, aborts, diagnostics, logger)
+        return gate(self._ports, self.snapshot, tool, raw, options, sync=sync)
+
+    # -- looking -------------------------------------------------------------------------------------------
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What calls are made against now."""
+        return self._pinned or self._catalog.snapshot
+
+    def get(self, tool_id: str) -> RegisteredTool | None:
+        """The tool of that id, or None."""
+        return self.snapshot.tools.get(tool_id)
+
+    def require(self, tool_id: str) -> RegisteredTool:
+        """The tool of that id.
+
+        Raises:
+            Unavailable: there is none; or what the host's `unavailable` factory makes.
+        """
+        tool = self.get(tool_id)
+        if tool is None:
+            make = self._ports.errors.unavailable
+            raise Unavailable(f"there is no tool {tool_id!r}") if make is None else make(tool_id)
+        return tool
+
+    def has(self, tool_id: str) -> bool:
+        """Whether a tool has that id."""
+        return tool_id in self.snapshot.tools
+
+    def ids(self) -> tuple[str, ...]:
+        """All ids, in declaration order."""
+        return tuple(self.snapshot.tools)
+
+    def entries(self) -> Iterator[tuple[str, RegisteredTool]]:
+        """(id, tool) of all tools, with those that are registered meanwhile."""
+        return ((tool.id, tool) for tool in self.values())
+
+    def values(self) -> Iterator[RegisteredTool]:
+        """All tools, with those that are registered meanwhile."""
+        return self._catalog.live() if self._pinned is None else iter(self._pinned.tools.values())
+
+    @property
+    def definitions(self) -> tuple[RegisteredTool, ...]:
+        """A snapshot of all tools, in declaration order."""
+        return tuple(self.snapshot.tools.values())
+
+    def visible_to(self, execution: ExecutionOptions) -> tuple[RegisteredTool, ...]:
+        """The tools that a call with these options could reach: listing and execution are one."""
+        from callboard.calls.failures import hidden  # noqa: PLC0415
+
+        return tuple(tool for tool in self.definitions if not hidden(self._ports, tool, execution))
+
+    def export(self, dialect: Dialect, *, execution: ExecutionOptions | None = None) -> Export:
+        """The visible tools for a model of `dialect`; what it can't express is left out, with the reason."""
+        return export(self.visible_to(merged(self._defaults, execution or _NOTHING)), dialect)
+
+    @property
+    def events(self) -> Sequence[CallEvent]:
+        """A snapshot of the facts that the log still keeps, oldest first."""
+        return self._log.kept()
+
+    @property
+    def events_dropped(self) -> int:
+        """How many facts the log gave up for newer ones."""
+        return self._log.dropped
+
+    def set_diagnostics(self, diagnostics: DiagnosticContext | None) -> None:
+        """Report the facts of later calls to another scope; calls in flight keep theirs."""
+        self._defaults = replace(self._defaults, diagnostics=diagnostics)
+
+
+def merged(
+    defaults: ExecutionOptions,
+    own: ExecutionOptions,
+    aborts: Iterable[Abort | None] = (),
+    diagnostics: DiagnosticContext | None = None,
+    logger: Logger | None = None,
+) -> ExecutionOptions:
+    """Field by field; of several aborts the first to fire counts."""
+    chosen = {name: _first(getattr(own, name), getattr(defaults, name)) for name in _FIELDS}
+    given = [abort for abort in (defaults.abort, own.abort, *aborts) if abort is not None]
+    distinct = list(dict.fromkeys(given))
+    chosen["abort"] = (
+        None if not distinct else distinct[0] if len(distinct) == 1 else Abort.first_of(*distinct)
+    )
+    chosen["diagnostics"] = _first(diagnostics, chosen["diagnostics"])
+    chosen["logger"] = _first(logger, chosen["logger"])
+    return ExecutionOptions(**chosen)
+
+
+def _first(one: Any, other: Any) -> Any:
+    return other if one is None else one

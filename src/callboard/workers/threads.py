@@ -1,0 +1,159 @@
+"""A bounded pool of daemon threads: a tool that hangs must not keep the process from ending."""
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from callboard.errors import OutcomeUnknown
+
+MAX_THREADS = 32
+IDLE_SECONDS = 30.0
+
+
+class Job:
+    """One function on its way through a thread. A started one can't be stopped."""
+
+    __slots__ = ("_callbacks", "_lock", "_state", "_work", "error", "value")
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._lock = threading.Lock()
+        self._state = "queued"
+        self._callbacks: list[Callable[[], object]] = []
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ran to its end."""
+        return self._state == "finished"
+
+    def withdraw(self) -> bool:
+        """Take it back; False once it has started."""
+        with self._lock:
+            if self._state != "queued":
+                return self._state == "withdrawn"
+            self._state = "withdrawn"
+        self._tell()
+        return True
+
+    def when_done(self, callback: Callable[[], object]) -> None:
+        """Call back in the thread that ends it, or at once if it ended."""
+        with self._lock:
+            if self._state in {"queued", "running"}:
+                self._callbacks.append(callback)
+                return
+        callback()
+
+    def run(self) -> None:
+        """Run it, unless it was withdrawn."""
+        with self._lock:
+            if self._state != "queued":
+                return
+            self._state = "running"
+        try:
+            self.value = self._work()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+            self.error = error
+        with self._lock:
+            self._state = "finished"
+        self._tell()
+
+    def _tell(self) -> None:
+        for callback in self._callbacks:
+            callback()
+        self._callbacks.clear()
+
+    async def outcome(self, *, writes: bool) -> Any:
+        """Wait for it.
+
+        Raises:
+            OutcomeUnknown: a started write was given up; it still runs.
+        """
+        loop = asyncio.get_running_loop()
+        ended = loop.create_future()
+        self.when_done(lambda: _resolve(loop, ended))
+        try:
+            await ended
+        except asyncio.CancelledError as error:
+            if writes and not self.withdraw() and not self.finished:
+                raise OutcomeUnknown(
+                    "the write was left running: a thread can't be stopped",
+                    hint="find out whether it happened before trying again",
+                ) from error
+            raise
+        if self.error is not None:
+            try:
+                raise self.error
+            finally:
+                self.error = None  # its traceback holds this frame
+        return self.value
+
+
+def _resolve(loop: asyncio.AbstractEventLoop, ended: "asyncio.Future[None]") -> None:
+    try:
+        loop.call_soon_threadsafe(lambda: ended.done() or ended.set_result(None))
+    except RuntimeError:  # the loop was closed: nobody waits any more
+        return
+
+
+class ThreadPool:
+    """At most `size` threads, started when needed, gone after half a minute without work."""
+
+    def __init__(self, size: int = MAX_THREADS) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._queue: SimpleQueue[Job] = SimpleQueue()
+        self._threads = 0
+        self._free = 0  # threads waiting, less jobs that were put in for them
+
+    def submit(self, work: Callable[[], Any]) -> Job:
+        """Queue `work`; it runs with the caller's context variables."""
+        context = contextvars.copy_context()
+        job = Job(lambda: context.run(work))
+        with self._lock:
+            self._free -= 1
+            grow = self._free < 0 and self._threads < self._size
+            self._threads += grow
+        self._queue.put(job)
+        if grow:
+            threading.Thread(target=self._serve, name="callboard-tool", daemon=True).start()
+        return job
+
+    def _serve(self) -> None:
+        while True:
+            with self._lock:
+                self._free += 1
+            job = self._next()
+            if job is None:
+                return
+            job.run()
+            del job  # an idle thread keeps no result alive
+
+    def _next(self) -> Job | None:
+        while True:
+            try:
+                return self._queue.get(timeout=IDLE_SECONDS)
+            except Empty:
+                with self._lock:
+                    if self._free > 0:
+                        self._free -= 1
+                        self._threads -= 1
+                        return None
+
+
+_shared: list[ThreadPool] = []
+
+
+def shared_pool() -> ThreadPool:
+    """The process's own pool; a forked child gets a new one, since threads do not cross a fork."""
+    if not _shared:
+        _shared.append(ThreadPool())
+    return _shared[0]
+
+
+os.register_at_fork(after_in_child=_shared.clear)

@@ -1,0 +1,201 @@
+"""Await a tool under abort and deadline; a tool that never waits pays nothing for either."""
+
+import asyncio
+import types
+import weakref
+from collections.abc import Callable, Coroutine, Generator
+from time import monotonic
+from typing import Any
+
+from callboard.errors import CallCancelled, DeadlineExceeded, OutcomeUnknown, ToolError
+from callboard.types import Abort
+
+TICK = 0.02  # seconds: how late a deadline may be
+GRACE = 1.0  # seconds: how long a tool may go on after it was told to end
+
+
+class Clock:
+    """One timer for all deadlines of an event loop: buckets of a tick, constant time in and out."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[int, set[Watch]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0
+
+    def arm(self, watch: "Watch", at: float) -> None:
+        """Have `watch` told at `at`, in seconds of the monotonic clock."""
+        bucket = int(at / TICK) + 1
+        watch.bucket = bucket
+        self._buckets.setdefault(bucket, set()).add(watch)
+        if self._timer is None or bucket < self._due:
+            self._schedule(watch.loop)
+
+    def disarm(self, watch: "Watch") -> None:
+        """Forget it; the timer may fire once for nothing."""
+        waiting = self._buckets.get(watch.bucket)
+        if waiting is not None:
+            waiting.discard(watch)
+            if not waiting:
+                del self._buckets[watch.bucket]
+
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._buckets:
+            self._due = min(self._buckets)
+            self._timer = loop.call_later(max(0.0, self._due * TICK - monotonic()), self._fire, loop)
+
+    def _fire(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = monotonic() / TICK
+        for bucket in [b for b in self._buckets if b <= now]:
+            for watch in self._buckets.pop(bucket):
+                watch.end(DeadlineExceeded("the call took longer than its deadline"))
+        self._schedule(loop)
+
+
+_clocks: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Clock]" = weakref.WeakKeyDictionary()
+
+
+def _clock_of(loop: asyncio.AbstractEventLoop) -> Clock:
+    clock = _clocks.get(loop)
+    if clock is None:
+        clock = _clocks[loop] = Clock()
+    return clock
+
+
+class Watch:
+    """Ends one call that is waiting: asks once by cancelling it, then closes it."""
+
+    __slots__ = ("_asked", "_grace", "_open", "_take_back", "bucket", "error", "force", "loop", "task")
+
+    def __init__(self, abort: Abort | None, ends_at: float | None) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a call can only wait inside a task")
+        self.task = task
+        self.loop = task.get_loop()
+        self.bucket = -1
+        self.error: ToolError | None = None
+        self.force = False
+        self._open = True
+        self._asked = 0
+        self._grace: asyncio.TimerHandle | None = None
+        self._take_back: Callable[[], None] | None = None
+        if ends_at is not None:
+            _clock_of(self.loop).arm(self, ends_at)
+        if abort is not None:
+            self._take_back = abort.subscribe(self._aborted)
+
+    def _aborted(self, reason: str) -> None:
+        try:
+            self.loop.call_soon_threadsafe(self.end, CallCancelled(f"the call was stopped: {reason}"))
+        except RuntimeError:  # the loop was closed: the call is over
+            return
+
+    def end(self, error: ToolError) -> None:
+        """Ask the call to end with `error`; the first reason stays."""
+        if self._open and self.error is None:
+            self.error = error
+            self._cancel()
+
+    def _cancel(self) -> None:
+        self._asked += 1
+        self.task.cancel()
+
+    def being_ended(self) -> None:
+        """A cancellation is being delivered: from now on the grace runs."""
+        if self._grace is None:
+            self._grace = self.loop.call_later(GRACE, self._insist)
+
+    def _insist(self) -> None:
+        if self._open:
+            self.force = True
+            self._cancel()
+
+    def close(self) -> None:
+        """Take the watch down, with the cancellations that were its own."""
+        self._open = False
+        if self.bucket >= 0:
+            _clock_of(self.loop).disarm(self)
+        if self._grace is not None:
+            self._grace.cancel()
+        if self._take_back is not None:
+            self._take_back()
+        for _ in range(self._asked):
+            self.task.uncancel()
+
+
+@types.coroutine
+def watched(
+    work: Coroutine[Any, Any, Any],
+    abort: Abort | None,
+    ends_at: float | None,
+) -> Generator[Any, Any, Any]:
+    """Await `work` until it ends, `abort` is set, or `ends_at` (monotonic seconds) passes.
+
+    Raises:
+        CallCancelled: the abort was set.
+        DeadlineExceeded: the deadline passed.
+        ToolError: `work` cancelled itself.
+        asyncio.CancelledError: the surrounding task was cancelled, whatever `work` made of it; its cause is
+            an `OutcomeUnknown` where a write was left running.
+    """
+    try:
+        waiting_for = work.send(None)
+    except StopIteration as done:
+        return done.value
+    except asyncio.CancelledError as error:
+        raise _cancelled_itself() from error
+    watch = Watch(abort, ends_at)
+    cancels = watch.task.cancelling()
+    value = unknown = None
+    try:
+        value = yield from _driven(work, waiting_for, watch)
+    except asyncio.CancelledError as error:
+        if watch.error is None and watch.task.cancelling() <= cancels:
+            raise _cancelled_itself() from error
+    except OutcomeUnknown as error:
+        unknown = error
+    finally:
+        watch.close()
+    if watch.task.cancelling() > cancels:
+        raise asyncio.CancelledError from unknown
+    if unknown is not None:
+        unknown.__cause__ = watch.error
+        raise unknown
+    if watch.error is not None:
+        raise watch.error
+    return value
+
+
+def _cancelled_itself() -> ToolError:
+    return ToolError("the tool cancelled itself", code="tool.cancelled_itself")
+
+
+def _driven(work: Coroutine[Any, Any, Any], waiting_for: Any, watch: Watch) -> Generator[Any, Any, Any]:
+    """Hand what the loop sends on to `work`; close it where it goes on after its grace."""
+    try:
+        while True:
+            try:
+                sent = yield waiting_for
+            except asyncio.CancelledError as error:
+                if watch.force:
+                    _closed(work)
+                    raise
+                watch.being_ended()
+                waiting_for = work.throw(error)
+            except BaseException as error:  # noqa: BLE001 - the loop's word, handed on
+                waiting_for = work.throw(error)
+            else:
+                waiting_for = work.send(sent)
+    except StopIteration as done:
+        return done.value
+
+
+def _closed(work: Coroutine[Any, Any, Any]) -> None:
+    try:
+        work.close()
+    except RuntimeError:  # it goes on even after that: never resumed again
+        return
