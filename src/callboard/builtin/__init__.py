@@ -1,0 +1,1 @@
+"""First-party toolsets, written against the public interface as anybody's would be."""
