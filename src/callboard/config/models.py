@@ -1,0 +1,119 @@
+"""The shape of `callboard.toml`. Each key is explained in docs/configuration.md; a test compares the two."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, Strict
+
+Decided = Literal["allow", "ask", "deny"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+# TOML has arrays only; the models hold tuples
+ToolNames = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")], ...],
+    Strict(strict=False),
+]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Table(BaseModel):
+    """A table of the file: values have exactly the types of TOML, and unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Policy(Table):
+    """What happens to a call, by the mode of its tool."""
+
+    read: Decided = "allow"
+    write: Decided = "ask"
+
+
+class ModelConfig(Table):
+    """One named model: ``[models.NAME]``.
+
+    Attributes:
+        model: what `--model` takes: ``local``, or ``provider:name``.
+        base_url: where an OpenAI-compatible server listens.
+        api_key_env: the environment variable that holds the key; the key itself is never in the file.
+        settings: sent with each request, such as ``{ temperature = 0 }``.
+    """
+
+    model: Annotated[str, Field(min_length=1)]
+    base_url: str | None = None
+    api_key_env: str | None = None
+    settings: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class Models(Table):
+    """The default model, and the named ones: tables of any name beside it."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[Name, ModelConfig] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride] - pydantic's way to type them
+
+    default: str | None = None
+
+    @property
+    def named(self) -> Mapping[str, ModelConfig]:
+        """The named models."""
+        return self.__pydantic_extra__
+
+
+class State(Table):
+    """Where runs, events and records are kept."""
+
+    folder: Annotated[str, Field(min_length=1)] = ".callboard"
+
+
+class Limits(Table):
+    """Limits of every run and call; a profile may set narrower ones. None: the room's own default.
+
+    Attributes:
+        rounds: model rounds of a run.
+        seconds: wall clock of a run; it stands still while a person is asked.
+        call_seconds: one call, waiting for a person included.
+    """
+
+    rounds: Annotated[int, Field(ge=1)] | None = None
+    seconds: Seconds | None = None
+    call_seconds: Seconds | None = None
+
+
+class Config(Table):
+    """All of `callboard.toml`, with the files of `profiles/` read in.
+
+    Attributes:
+        tools: what to register: ``module:attribute`` of a tool or a registry.
+        profiles: what a run may use, by name; each is parsed by the room that runs it.
+    """
+
+    tools: ToolNames = ()
+    policy: Policy = Policy()
+    models: Models = Models()
+    profiles: Mapping[Name, Mapping[str, Any]] = Field(default_factory=dict[str, Mapping[str, Any]])
+    state: State = State()
+    limits: Limits = Limits()
+
+    _path: Path | None = PrivateAttr(default=None)
+    _folder: Path | None = PrivateAttr(default=None)
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from; None where there is none."""
+        return self._path
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths start from, and that modules of tools are looked up in first."""
+        return self._folder or Path.cwd()
+
+    @property
+    def state_folder(self) -> Path:
+        """Where runs, events and records are kept, as an absolute path."""
+        return (self.folder / self.state.folder).absolute()
+
+    def located(self, folder: Path, path: Path | None) -> "Config":
+        """The same configuration, read from `path` in `folder`."""
+        made = self.model_copy()
+        made._folder, made._path = folder.absolute(), path  # noqa: SLF001 - a copy of this very class
+        return made
