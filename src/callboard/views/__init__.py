@@ -1,0 +1,19 @@
+"""Events in, state of a surface out: the same fold serves the terminal, exports and history."""
+
+from callboard.views.fold import REDUCERS, apply, fold
+from callboard.views.state import Card, Entry, Footer, Heading, Notice, Phase, RunState, Said, shortened
+
+__all__ = [
+    "REDUCERS",
+    "Card",
+    "Entry",
+    "Footer",
+    "Heading",
+    "Notice",
+    "Phase",
+    "RunState",
+    "Said",
+    "apply",
+    "fold",
+    "shortened",
+]
