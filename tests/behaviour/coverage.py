@@ -36,7 +36,7 @@ def shown() -> dict[str, list[str]]:
 
 
 def _marked(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Each id in a `pytest.mark.covers(...)`, with the test, the class or the assignment that it stands at."""
+    """Each id in a `pytest.mark.covers(...)`, with the test or the assignment that it stands at."""
     for statement in tree.body:
         name = getattr(statement, "name", "all")
         for node in ast.walk(statement):
