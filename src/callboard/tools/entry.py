@@ -90,6 +90,7 @@ class RegisteredTool:
     parse: Parse
     run: Run
     finish: Finish
+    own_parser: bool  # whether `parse` takes the raw value as it came, and not JSON text
     is_async: bool
     wants_context: bool
     worker: Literal["inline", "thread"]

@@ -1,0 +1,254 @@
+"""From the parameters of a signature to the core schemas of its arguments."""
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined, SchemaError
+
+from callboard.errors import RegistrationError
+from callboard.tools.entry import Parse
+from callboard.tools.pairs import Pairs, pairs_of, total_of
+from callboard.tools.parse import arguments_parser
+from callboard.tools.rewriting import Node, closed, exact
+from callboard.tools.signature import Parameter
+
+_ATOMS = frozenset({"builtins", "datetime", "decimal", "pathlib", "types", "typing", "uuid"})
+
+
+@dataclass(frozen=True, slots=True)
+class TypeForm:
+    """One annotation, as core schemas.
+
+    Attributes:
+        shown: closed, for publishing.
+        validated: closed and exact, for validating.
+        shown_definitions, definitions: what the two refer to.
+        pairs: see `callboard.tools.pairs`.
+    """
+
+    shown: Node
+    validated: Node
+    shown_definitions: Mapping[str, Node]
+    definitions: Mapping[str, Node]
+    pairs: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The compiled arguments of a tool: how they are parsed, and what is published of them."""
+
+    parse: Parse
+    shown: Node
+    shown_definitions: Mapping[str, Node]
+
+
+@dataclass(slots=True)
+class _Field:
+    name: str
+    wire: str
+    form: TypeForm
+    required: bool
+    default: Any = None
+    factory: Callable[[], Any] | None = None
+    updates: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def compile_arguments(tool_id: str, parameters: Sequence[Parameter]) -> Arguments:
+    """Compile them.
+
+    Raises:
+        RegistrationError: names the parameter whose type can't be used.
+    """
+    fields = [_field(tool_id, parameter) for parameter in parameters]
+    _check_names(tool_id, fields)
+    definitions: dict[str, Node] = {}
+    shown_definitions: dict[str, Node] = {}
+    for each in fields:
+        definitions.update(each.form.definitions)
+        shown_definitions.update(each.form.shown_definitions)
+    node: Node = {
+        "type": "typed-dict",
+        "extra_behavior": "forbid",
+        "fields": {
+            each.name: _core_field(each, each.form.validated, required=each.required) for each in fields
+        },
+    }
+    shown: Node = {
+        "type": "typed-dict",
+        "extra_behavior": "forbid",
+        "fields": {
+            each.name: _core_field(each, _with_default(each), required=each.required) for each in fields
+        },
+    }
+    pairs = total_of({each.name: each.form.pairs for each in fields})
+    try:
+        parse = arguments_parser(node, definitions, pairs or _untold, _filling(fields))
+    except SchemaError as error:
+        raise RegistrationError(f"tool {tool_id!r}: its parameters can't be validated: {error}") from None
+    return Arguments(parse, shown, shown_definitions)
+
+
+def _untold(_: dict[str, Any]) -> int:
+    return -1
+
+
+def _field(tool_id: str, parameter: Parameter) -> _Field:
+    where = f"tool {tool_id!r}, parameter {parameter.name!r}"
+    try:
+        form = type_form(parameter.annotation)
+    except RegistrationError as error:
+        raise RegistrationError(f"{where}: {error}", hint=error.hint) from None
+    info = _field_info(parameter)
+    if info is None:
+        required = parameter.default is inspect.Parameter.empty
+        made = _Field(parameter.name, parameter.name, form, required)
+        if not required:
+            made.default, made.factory = _default(parameter.default)
+        return made
+    wire = _wire_name(where, info) or parameter.name
+    made = _Field(parameter.name, wire, form, required=info.is_required())
+    if info.default_factory is not None:
+        if info.default_factory_takes_validated_data:
+            raise RegistrationError(f"{where}: a default_factory that takes the other values can't be used")
+        made.factory = info.default_factory  # type: ignore[assignment]
+    elif info.default is not PydanticUndefined:
+        made.default, made.factory = _default(info.default)
+    made.updates = _updates(info)
+    return made
+
+
+def _field_info(parameter: Parameter) -> FieldInfo | None:
+    """The `Field` of a parameter, from `Annotated` or from its default; None where there is none."""
+    annotation, default = parameter.annotation, parameter.default
+    if isinstance(default, FieldInfo):
+        return FieldInfo.from_annotated_attribute(annotation, default)
+    if get_origin(annotation) is not Annotated or not any(
+        isinstance(part, FieldInfo) for part in get_args(annotation)
+    ):
+        return None
+    if default is inspect.Parameter.empty:
+        return FieldInfo.from_annotation(annotation)
+    return FieldInfo.from_annotated_attribute(annotation, default)
+
+
+def _updates(info: FieldInfo) -> dict[str, Any]:
+    updates = {"description": info.description, "title": info.title, "examples": info.examples}
+    return {key: value for key, value in updates.items() if value is not None}
+
+
+def _wire_name(where: str, info: FieldInfo) -> str | None:
+    alias = info.validation_alias or info.alias
+    if alias is None or isinstance(alias, str):
+        return alias
+    for choice in getattr(alias, "choices", ()):
+        if isinstance(choice, str):
+            return choice
+    raise RegistrationError(f"{where}: an AliasPath can't be published", hint="use a plain alias")
+
+
+def _default(value: Any) -> tuple[Any, Callable[[], Any] | None]:
+    """The default, or what makes a fresh copy where callers could change it."""
+    try:
+        hash(value)
+    except TypeError:
+        return value, lambda: copy.deepcopy(value)
+    return value, None
+
+
+def _check_names(tool_id: str, fields: Sequence[_Field]) -> None:
+    seen: dict[str, str] = {}
+    for each in fields:
+        other = seen.setdefault(each.wire, each.name)
+        if other != each.name:
+            raise RegistrationError(
+                f"tool {tool_id!r}: the parameters {other!r} and {each.name!r} are both called {each.wire!r} by the model",
+                hint="give them different aliases",
+            )
+
+
+def _core_field(each: _Field, schema: Node, *, required: bool) -> Node:
+    made: Node = {"type": "typed-dict-field", "schema": schema, "required": required}
+    if each.wire != each.name:
+        made["validation_alias"] = each.wire
+    if each.updates:
+        made["metadata"] = {"pydantic_js_updates": each.updates}
+    return made
+
+
+def _with_default(each: _Field) -> Node:
+    if each.required or (each.factory is not None and each.default is None):
+        return each.form.shown
+    return {"type": "default", "schema": each.form.shown, "default": each.default}
+
+
+def _filling(fields: Sequence[_Field]) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+    """What adds the defaults, in the order of the signature."""
+    optional = [each for each in fields if not each.required]
+    if not optional:
+        return None
+    plain = {each.name: each.default for each in fields}
+    made = [(each.name, each.factory) for each in optional if each.factory is not None]
+    if not made:
+        return lambda given: {**plain, **given}
+
+    def fill(given: dict[str, Any]) -> dict[str, Any]:
+        fresh = {name: factory() for name, factory in made if name not in given}
+        return {**plain, **fresh, **given}
+
+    return fill
+
+
+def type_form(annotation: Any) -> TypeForm:
+    """The core schemas of one annotation.
+
+    Raises:
+        RegistrationError: for a type that pydantic or JSON has no form for.
+    """
+    return _cached_form(annotation, repr(annotation)) if _is_lasting(annotation) else _form(annotation)
+
+
+def _is_lasting(annotation: Any) -> bool:
+    """Whether it is built of Python's own types only: what a plugin brought must go with the plugin."""
+    module = annotation.__module__ if isinstance(annotation, type) else type(annotation).__module__
+    if module not in _ATOMS or get_origin(annotation) is Annotated:
+        return False
+    return all(isinstance(part, (str, int, type(None))) or _is_lasting(part) for part in get_args(annotation))
+
+
+@lru_cache(maxsize=512)
+def _cached_form(annotation: Any, _spelling: str) -> TypeForm:
+    """`int | str` equals `str | int`: the spelling tells them apart."""
+    return _form(annotation)
+
+
+def _form(annotation: Any) -> TypeForm:
+    try:
+        core: Any = TypeAdapter(annotation).core_schema
+    except PydanticUndefinedAnnotation as error:
+        raise RegistrationError(
+            f"a type it uses can't be resolved: {error}", hint="define it at module level"
+        ) from None
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise RegistrationError(_first_line(error.message), hint="use a type that JSON can carry") from None
+    definitions: dict[str, Any] = {}
+    while core["type"] == "definitions":
+        definitions.update((each["ref"], each) for each in core["definitions"])
+        core = core["schema"]
+    shown = closed(core)
+    shown_definitions = {ref: closed(each) for ref, each in definitions.items()}
+    validated = exact(shown)
+    validated_definitions = {ref: exact(each) for ref, each in shown_definitions.items()}
+    return TypeForm(
+        shown, validated, shown_definitions, validated_definitions, pairs_of(validated, validated_definitions)
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else "its type can't be used"

@@ -1,0 +1,122 @@
+"""How the gate calls what was registered: the function by name, generators to their end, companions by fit."""
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from callboard.errors import RegistrationError
+from callboard.tools.define import is_async, is_async_generator, is_generator
+from callboard.tools.entry import Run
+from callboard.tools.signature import Signature, read_signature
+from callboard.types import ToolContext
+
+
+def caller(function: Callable[..., Any], signature: Signature) -> Run:
+    """What runs a function with validated arguments; a generator is run to its end."""
+    call = _plain_caller(function, signature)
+    if is_async_generator(function):
+        return _async_steps(call)
+    return _steps(call) if is_generator(function) else call
+
+
+def _plain_caller(function: Callable[..., Any], signature: Signature) -> Run:
+    context = signature.context
+    positional = [parameter.name for parameter in signature.parameters if parameter.positional_only]
+    if positional:
+        return _positional_caller(function, positional, context)
+    if context is None:
+        return lambda arguments, _: function(**arguments)
+    return lambda arguments, ctx: function(**arguments, **{context: ctx})
+
+
+def _positional_caller(function: Callable[..., Any], positional: Sequence[str], context: str | None) -> Run:
+    order = list(inspect.signature(function).parameters)
+    leading = [name for name in order if name in positional or name == context]
+    leading = leading[: max(order.index(name) for name in positional) + 1]
+
+    def run(arguments: Any, ctx: ToolContext | None) -> Any:
+        given = arguments if context is None else {**arguments, context: ctx}
+        named = {name: value for name, value in given.items() if name not in leading}
+        return function(*(given[name] for name in leading), **named)
+
+    return run
+
+
+def _steps(call: Run) -> Run:
+    def run(arguments: Any, ctx: ToolContext | None) -> Any:
+        steps: Generator[Any, Any, Any] = call(arguments, ctx)
+        last: Any = None
+        try:
+            while True:
+                last = next(steps)
+                if ctx is not None:
+                    ctx.report(last)
+        except StopIteration as end:
+            return last if end.value is None else end.value
+        finally:
+            steps.close()
+
+    return run
+
+
+def _async_steps(call: Run) -> Run:
+    async def run(arguments: Any, ctx: ToolContext | None) -> Any:
+        last: Any = None
+        made: AsyncGenerator[Any, None] = call(arguments, ctx)
+        async with aclosing(made) as steps:
+            async for last in steps:
+                if ctx is not None:
+                    ctx.report(last)
+        return last
+
+    return run
+
+
+def companion(tool_id: str, role: str, function: Callable[..., Any], names: Collection[str]) -> Run:
+    """What calls a tool's `simulate` or `permissions`: with the arguments it names, and the context.
+
+    One parameter that is none of the tool's gets all arguments, as a dict.
+
+    Raises:
+        RegistrationError: for a parameter that the tool can't fill.
+    """
+    signature = read_signature(f"{tool_id} ({role})", function, {})
+    context = signature.context
+    wanted = [parameter.name for parameter in signature.parameters]
+    strangers = [parameter for parameter in signature.parameters if parameter.name not in names]
+    if strangers and len(wanted) == 1 and strangers[0].default is inspect.Parameter.empty:
+        return _whole(function, signature)
+    missing = [each.name for each in strangers if each.default is inspect.Parameter.empty]
+    if missing:
+        raise RegistrationError(
+            f"tool {tool_id!r}: its {role} takes {missing[0]!r}, which is no parameter of the tool",
+            hint=f"take some of {', '.join(names)}, or one dict with all of them",
+        )
+    call = _plain_caller(function, signature)
+    return lambda arguments, ctx: call({name: arguments[name] for name in wanted if name in arguments}, ctx)
+
+
+def _whole(function: Callable[..., Any], signature: Signature) -> Run:
+    only = signature.parameters[0].name
+    call = _plain_caller(function, signature)
+    return lambda arguments, ctx: call({only: arguments}, ctx)
+
+
+def fitted(function: Callable[..., Any], offered: int) -> Callable[..., Any]:
+    """The function, called with as many of the offered positional arguments as it takes."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature: offer the first
+        return function if offered == 1 else lambda *given: function(given[0])
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return function
+    takes = sum(each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in parameters)
+    if takes >= offered:
+        return function
+    return lambda *given: function(*given[:takes])
+
+
+def gives_awaitable(function: Callable[..., Any] | None) -> bool:
+    """Whether calling it gives something to await."""
+    return function is not None and is_async(function)

@@ -1,0 +1,186 @@
+"""`@tool`: a function becomes a Tool, which only a registry executes."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any, Generic, NoReturn, TypeVar, overload
+
+from callboard.tools.entry import Mode
+from callboard.tools.signature import names_in_annotations
+
+F = TypeVar("F", bound=Callable[..., Any])
+_CO_OPTIMIZED = 1  # set in the code of functions, not in that of class bodies and modules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """What the decorator was given; see `tool`."""
+
+    name: str | None = None
+    description: str | None = None
+    mode: Mode = "write"
+    serial: bool | str = False
+    blocking: bool = True
+    simulate: Callable[..., Any] | None = None
+    permissions: Callable[..., Any] | None = None
+    agents: Iterable[str] | None = None
+    idempotent: bool = False
+    mask_errors: bool = False
+    debug_steps: Any = None
+    schema: Mapping[str, Any] | None = None
+    parse_input: Callable[..., Any] | None = None
+    parse_output: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool(Generic[F]):
+    """A decorated function. It is not callable: only a registry executes it.
+
+    Attributes:
+        function: the plain function, for unit tests.
+        options: what the decorator was given.
+        names: what the annotations mention and was visible where the function was defined.
+    """
+
+    function: F
+    options: ToolOptions
+    names: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The given name, else the function's."""
+        return self.options.name or function_name(self.function)
+
+    @property
+    def kind(self) -> Mode:
+        """The mode: `read` or `write`."""
+        return self.options.mode
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[Callable[..., Any]]":
+        """A decorated method of an instance is a Tool of the bound method."""
+        bind = getattr(self.function, "__get__", None)
+        if instance is None or bind is None or isinstance(self.function, type):
+            return self
+        return Tool(bind(instance, owner), self.options, self.names)
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: there is no way around the gate by accident.
+
+        Raises:
+            TypeError: always; it says how to call the tool.
+        """
+        raise TypeError(
+            f"{self.id} is a tool and is not called directly: use registry.invoke({self.id!r}, {{...}}), "
+            f"or {self.id}.function(...) in a unit test"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.id!r}, {self.kind}>"
+
+
+def function_name(function: Any) -> str:
+    """The name of a function, of what a partial calls, or of a callable object's class."""
+    while True:
+        name = getattr(function, "__name__", None)
+        if isinstance(name, str):
+            return name
+        inner = getattr(function, "func", None)
+        if inner is None:
+            return type(function).__name__
+        function = inner
+
+
+@overload
+def tool(function: F, /) -> Tool[F]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    mode: Mode = "write",
+    serial: bool | str = False,
+    blocking: bool = True,
+    simulate: Callable[..., Any] | None = None,
+    permissions: Callable[..., Any] | None = None,
+    agents: Iterable[str] | None = None,
+    idempotent: bool = False,
+    mask_errors: bool = False,
+    debug_steps: Any = None,
+    schema: Mapping[str, Any] | None = None,
+    parse_input: Callable[..., Any] | None = None,
+    parse_output: Callable[..., Any] | None = None,
+) -> Callable[[F], Tool[F]]: ...
+def tool(function: Any = None, /, **options: Any) -> Any:
+    """Make a tool of a function, coroutine, generator, method, partial or callable object.
+
+    Parameters, their types and their descriptions come from the signature and the docstring (Google, NumPy or
+    Sphinx style); a parameter of type `ToolContext` is filled in and not shown to the model. What can't work is
+    refused when the tool is registered.
+
+    Args:
+        function: what is decorated; the rest is given by name.
+        name: the tool's id; the function's name where it is not given.
+        description: for the model; the docstring's text where it is not given.
+        mode: `read` (no side effect) or `write`.
+        serial: True: one call at a time; a text: one call at a time among all tools that name this resource.
+        blocking: False: a sync function is quick, and runs on the event loop instead of in a thread.
+        simulate: runs instead of a write in a simulation; takes the parameters it names, and the context.
+        permissions: gives what one call wants to touch; takes the parameters it names.
+        agents: the agents that may see it; None means everybody.
+        idempotent: a second execution of the same call changes nothing.
+        mask_errors: the model sees no exception of the tool but a ToolError.
+        debug_steps: kept in the entry, for diagnostics.
+        schema: JSON Schema of the arguments instead of the signature; the function gets them by name.
+        parse_input: reads the raw arguments instead of the kernel; the function gets what it returns.
+        parse_output: checks the result instead of the declared type.
+
+    Returns:
+        The Tool; with options, a decorator that makes it.
+    """
+    made = ToolOptions(**options)
+    if function is not None:
+        return Tool(function, made, _visible(function, sys._getframe(1)))  # noqa: SLF001 - the defining frame
+
+    def decorate(target: Any) -> Tool[Any]:
+        return Tool(target, made, _visible(target, sys._getframe(1)))  # noqa: SLF001 - the defining frame
+
+    return decorate
+
+
+def _visible(function: Any, frame: FrameType | None) -> Mapping[str, Any]:
+    """The local names that string annotations mention, where the function is being defined."""
+    wanted = names_in_annotations(function)
+    found: dict[str, Any] = {}
+    while wanted and frame is not None:
+        local = frame.f_locals
+        found = {**{name: local[name] for name in wanted if name in local}, **found}
+        if frame.f_code.co_flags & _CO_OPTIMIZED or local is frame.f_globals:
+            break
+        frame = frame.f_back  # a class body runs inside the scope that defines it
+    return found
+
+
+def is_async(function: Any) -> bool:
+    """Whether calling it gives a coroutine or an async generator."""
+    return _answers(function, inspect.iscoroutinefunction) or is_async_generator(function)
+
+
+def is_async_generator(function: Any) -> bool:
+    """Whether calling it gives an async generator."""
+    return _answers(function, inspect.isasyncgenfunction)
+
+
+def is_generator(function: Any) -> bool:
+    """Whether calling it gives a generator."""
+    return _answers(function, inspect.isgeneratorfunction)
+
+
+def _answers(function: Any, question: Callable[[Any], bool]) -> bool:
+    while isinstance(function, partial):
+        function = function.func
+    return question(function) or (
+        not inspect.isroutine(function) and question(getattr(type(function), "__call__", None))
+    )

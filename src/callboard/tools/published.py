@@ -1,0 +1,194 @@
+"""What is shown of a tool: description, JSON Schemas, fingerprint. Made at the first look, then kept."""
+
+import hashlib
+import inspect
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+from pydantic import PydanticUserError, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from callboard.errors import RegistrationError
+from callboard.tools.arguments import Arguments
+from callboard.tools.canonical import canonical_json
+from callboard.tools.docstrings import Described, read_docstring
+from callboard.tools.textforms import form_of, published_keys
+
+Schema = dict[str, Any]
+
+
+class _Look:
+    """One thing made once, at the first look."""
+
+    __slots__ = ("_lock", "_made")
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def once(self, name: str, make: Any) -> Any:
+        """What `make` gives, made once for each name."""
+        if name not in self._made:
+            with self._lock:
+                if name not in self._made:
+                    self._made[name] = make()
+        return self._made[name]
+
+
+class PublishedSchema:
+    """Of a tool that came with its schema, or with none."""
+
+    __slots__ = ("_fingerprint", "_identity", "description", "input_schema", "output_schema")
+
+    def __init__(self, tool_id: str, kind: str, description: str | None, schema: Schema | None) -> None:
+        self._identity = (tool_id, kind)
+        self.description = description
+        self.input_schema: Schema = {"type": "object"} if schema is None else schema
+        self.output_schema: Schema | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable digest of id, kind, description and schemas."""
+        return _digest(*self._identity, self.description, self.input_schema, self.output_schema)
+
+
+class PublishedSignature:
+    """Of a tool made from a function: the docstring is read and the schemas are made when somebody looks."""
+
+    __slots__ = ("_arguments", "_description", "_doc", "_identity", "_look", "_result")
+
+    def __init__(
+        self,
+        identity: tuple[str, str],
+        description: str | None,
+        doc: str | None,
+        arguments: Arguments,
+        result: Any,
+    ) -> None:
+        self._identity = identity
+        self._description = description
+        self._doc = doc
+        self._arguments = arguments
+        self._result = result
+        self._look = _Look()
+
+    @property
+    def _described(self) -> Described:
+        made: Described = self._look.once("doc", lambda: read_docstring(self._doc))
+        return made
+
+    @property
+    def description(self) -> str | None:
+        """What was given, else the docstring's text before its sections."""
+        return self._description if self._description is not None else self._described.text
+
+    @property
+    def input_schema(self) -> Schema:
+        """JSON Schema of the arguments."""
+        described = self._described
+        made: Schema = self._look.once("input", lambda: self._made_input(described))
+        return made
+
+    def _made_input(self, described: Described) -> Schema:
+        schema = _generated(self._identity[0], self._arguments.shown, self._arguments.shown_definitions)
+        properties: Schema = schema["properties"]
+        names = {
+            field.get("validation_alias", name): name
+            for name, field in self._arguments.shown["fields"].items()
+        }
+        for wire, name in names.items():
+            text = described.parameters.get(name) or described.parameters.get(wire)
+            if text and "description" not in properties[wire]:
+                properties[wire] = {**properties[wire], "description": text}
+        return schema
+
+    @property
+    def output_schema(self) -> Schema | None:
+        """JSON Schema of the result; None where nothing is declared."""
+        made: Schema | None = self._look.once("output", lambda: output_schema(self._result))
+        return made
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable digest of id, kind, description and schemas."""
+        look = self.description, self.input_schema, self.output_schema
+        made: str = self._look.once("fingerprint", lambda: _digest(*self._identity, *look))
+        return made
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+
+
+def output_schema(annotation: Any) -> Schema | None:
+    """The JSON Schema of a declared result; None where nothing is declared or JSON Schema can't say it."""
+    if annotation is inspect.Signature.empty or annotation is Any:
+        return None
+    try:
+        return TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Generator)
+    except PydanticUserError:
+        return None
+
+
+def _generated(tool_id: str, shown: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    core: Any = (
+        {"type": "definitions", "schema": shown, "definitions": list(definitions.values())}
+        if definitions
+        else shown
+    )
+    try:
+        schema = _Generator().generate(core)
+    except PydanticUserError as error:
+        raise RegistrationError(
+            f"tool {tool_id!r} can't be published: {error.message.strip().splitlines()[0]}",
+            code="schema.unpublishable",
+        ) from None
+    schema.setdefault("properties", {})
+    return schema
+
+
+class _Generator(GenerateJsonSchema):
+    """Pydantic's generator, brought into line with our validators (docs/types.md)."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """No titles that only repeat the name."""
+        return False
+
+    def model_schema(self, schema: Any) -> Schema:
+        return _closed(super().model_schema(schema), schema)
+
+    def dataclass_schema(self, schema: Any) -> Schema:
+        return _closed(super().dataclass_schema(schema), schema)
+
+    def decimal_schema(self, schema: Any) -> Schema:
+        return form_of(schema).published()
+
+    def datetime_schema(self, schema: Any) -> Schema:
+        return form_of(schema).published()
+
+    def date_schema(self, schema: Any) -> Schema:
+        return form_of(schema).published()
+
+    def time_schema(self, schema: Any) -> Schema:
+        return form_of(schema).published()
+
+    def timedelta_schema(self, schema: Any) -> Schema:
+        return form_of(schema).published()
+
+    def uuid_schema(self, schema: Any) -> Schema:
+        return form_of(schema).published()
+
+    def dict_schema(self, schema: Any) -> Schema:
+        made = super().dict_schema(schema)
+        keys = published_keys(schema["keys_schema"]) if "keys_schema" in schema else None
+        return made if keys is None else {**made, "propertyNames": {"pattern": keys["pattern"]}}
+
+
+def _closed(made: Schema, node: Mapping[str, Any]) -> Schema:
+    extra = (node.get("config") or {}).get("extra_fields_behavior")
+    if extra == "forbid" and made.get("type") == "object" and "additionalProperties" not in made:
+        return {**made, "additionalProperties": False}
+    return made

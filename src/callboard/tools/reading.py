@@ -1,0 +1,124 @@
+"""Strict JSON out of whatever a model or a provider sent: bounded, and total."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import jiter
+
+from callboard.errors import InvalidArguments
+from callboard.tools.walk import NotJson, admitted, json_text, nothing_else
+
+MAX_BYTES = 4_000_000
+# A text that is longer is looked at closer: a character has up to four bytes.
+SHORT = MAX_BYTES // 4
+_MAX_DOUBLE = Decimal(1.7976931348623157e308)
+# Nothing below this can be beyond a double: no exponent of three digits, no 300 digits in a row.
+_LONG_NUMBER = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
+_COMPLETE = "send one complete JSON object"
+
+
+def text_of(raw: Any) -> str:
+    """The JSON text of the raw arguments; nothing at all is `{}`.
+
+    Raises:
+        InvalidArguments: for bytes that are no text, values that are no JSON, or more than 4 MB.
+    """
+    if raw is None:
+        return "{}"
+    if isinstance(raw, (bytes, bytearray, memoryview)):
+        return _decoded(raw)
+    if isinstance(raw, str):
+        text = str.__str__(raw)
+        _check_size(len(text))
+        try:
+            _check_size(len(text.encode()))
+        except UnicodeEncodeError:
+            raise InvalidArguments(
+                "the arguments hold half of a surrogate pair", code="args.not_json"
+            ) from None
+        return text
+    try:
+        text = json_text(admitted(raw, nothing_else))
+    except NotJson as error:
+        code = "args.too_deep" if "levels" in error.reason else "args.not_json"
+        raise InvalidArguments(f"the arguments are not JSON: {error}", code=code) from None
+    _check_size(len(text.encode()))
+    return text
+
+
+def _decoded(raw: bytes | bytearray | memoryview) -> str:
+    _check_size(raw.nbytes if isinstance(raw, memoryview) else len(raw))
+    try:
+        return bytes(raw).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidArguments(
+            f"the arguments are not UTF-8: {error}", code="args.not_json", hint=_COMPLETE
+        ) from None
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_BYTES:
+        raise InvalidArguments(
+            f"the arguments are longer than {MAX_BYTES} bytes",
+            code="args.too_large",
+            hint="send less, or in parts",
+        )
+
+
+def read_json(text: str, *, exact: bool = False) -> Any:
+    """The value of one JSON text.
+
+    Args:
+        text: what `text_of` gave.
+        exact: give numbers with a fraction or exponent as `Decimal`, with all their digits.
+
+    Raises:
+        InvalidArguments: for what is no JSON, ends early, doubles a key, is deeper than 200 levels, or holds a
+            number outside a double.
+    """
+    mode: Any = "decimal" if exact else "float"
+    try:
+        value = jiter.from_json(
+            text.encode(), catch_duplicate_keys=True, allow_inf_nan=False, float_mode=mode
+        )
+    except ValueError as error:
+        raise _refused(text, str(error)) from None
+    if _LONG_NUMBER.search(text):
+        _check_numbers(value)
+    return value
+
+
+def _refused(text: str, reason: str) -> InvalidArguments:
+    if reason.startswith("Detected duplicate key"):
+        return InvalidArguments(
+            f"the arguments name a key twice: {reason.removeprefix('Detected duplicate key ')}",
+            code="args.duplicate_key",
+            hint="send every key once",
+        )
+    if reason.startswith("recursion limit"):
+        return InvalidArguments("the arguments are deeper than 200 levels", code="args.too_deep")
+    if reason.startswith("EOF"):
+        return InvalidArguments(
+            f"the arguments end too early: {reason}",
+            code="args.truncated",
+            hint=f"nothing was run; {_COMPLETE}",
+        )
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return InvalidArguments(
+        f"the arguments are not JSON: {reason}: {shown!a}", code="args.not_json", hint=_COMPLETE
+    )
+
+
+def _check_numbers(value: Any) -> None:
+    """No recursion limit can be met: the parser has bounded the depth."""
+    if isinstance(value, dict):
+        for item in value.values():
+            _check_numbers(item)
+    elif isinstance(value, list):
+        for item in value:
+            _check_numbers(item)
+    elif (isinstance(value, float) and value - value != 0.0) or (
+        isinstance(value, Decimal) and abs(value) > _MAX_DOUBLE
+    ):
+        raise InvalidArguments("the arguments hold a number outside a double's range", code="args.not_json")

@@ -1,0 +1,216 @@
+"""From what a tool returned to its value, its JSON text and what the model sees; chosen per declared type."""
+
+import enum
+import inspect
+from collections.abc import Callable
+from typing import Any, get_args
+
+from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+from pydantic_core import PydanticSerializationError, ValidationError
+
+from callboard.conversation import Audio, ContentPart, Image, Resource, Text, part_to_json
+from callboard.errors import InvalidResult, RegistrationError
+from callboard.tools.entry import Finish, Finished
+from callboard.tools.walk import NotJson, admitted, is_dataclass_instance, is_plain, json_text, shown
+
+_PARTS = (Text, Image, Audio, Resource)
+
+
+def finish_for(tool_id: str, annotation: Any) -> Finish:
+    """What checks a tool's result.
+
+    Args:
+        tool_id: for errors.
+        annotation: the declared type; `inspect.Signature.empty` where nothing is declared.
+
+    Raises:
+        RegistrationError: for a declared type that pydantic can't serialise.
+    """
+    if annotation in _EXACT:
+        return _EXACT[annotation](tool_id)
+    if annotation in _OPEN or _mentions_parts(annotation):
+        return walked(tool_id)
+    return _declared(tool_id, annotation)
+
+
+_OPEN: tuple[Any, ...] = (inspect.Signature.empty, Any, object, dict, list, dict[str, Any], list[Any])
+
+
+def _mentions_parts(annotation: Any) -> bool:
+    return annotation in _PARTS or any(_mentions_parts(part) for part in get_args(annotation))
+
+
+def _number(tool_id: str) -> Finish:
+    slow = _declared(tool_id, int)
+
+    def finish(value: Any) -> Finished:
+        if type(value) is int and -_SMALL < value < _SMALL:
+            text = repr(value)
+            return value, text, text
+        return slow(value)
+
+    return finish
+
+
+_SMALL = 10**30
+
+
+def _text(tool_id: str) -> Finish:
+    slow = _declared(tool_id, str)
+
+    def finish(value: Any) -> Finished:
+        if type(value) is str:
+            return value, _json(tool_id, value), value
+        return slow(value)
+
+    return finish
+
+
+def _boolean(tool_id: str) -> Finish:
+    slow = _declared(tool_id, bool)
+
+    def finish(value: Any) -> Finished:
+        if value is True:
+            return value, "true", "true"
+        return (value, "false", "false") if value is False else slow(value)
+
+    return finish
+
+
+def _nothing(tool_id: str) -> Finish:
+    slow = _declared(tool_id, None)
+
+    def finish(value: Any) -> Finished:
+        return (value, "null", "null") if value is None else slow(value)
+
+    return finish
+
+
+_EXACT: dict[Any, Callable[[str], Finish]] = {
+    int: _number,
+    str: _text,
+    bool: _boolean,
+    None: _nothing,
+    type(None): _nothing,
+}
+
+
+def walked(tool_id: str) -> Finish:
+    """The check of an undeclared result: JSON only, or typed content parts."""
+
+    def finish(value: Any) -> Finished:
+        if type(value) is str:
+            return value, _json(tool_id, value), value
+        if is_plain(value):
+            text = _json(tool_id, value)
+            return value, text, text
+        parts = _content(value)
+        try:
+            made = admitted(value, _part if parts else _own_form)
+            text = json_text(made)
+        except NotJson as error:
+            raise unserialisable(tool_id, error) from None
+        return value, text, parts or text
+
+    return finish
+
+
+def _content(value: Any) -> tuple[ContentPart, ...] | None:
+    """The typed parts of a result, in order; None where it has none."""
+    if isinstance(value, _PARTS):
+        return (value,)
+    if not isinstance(value, (list, tuple)) or not any(isinstance(item, _PARTS) for item in value):
+        return None
+    if not all(isinstance(item, (str, *_PARTS)) for item in value):
+        return None
+    return tuple(Text(item) if isinstance(item, str) else item for item in value)
+
+
+def _part(value: Any, path: tuple[str | int, ...]) -> Any:
+    if not isinstance(value, _PARTS):
+        raise NotJson(path, f"{type(value).__name__} is no content part")
+    return admitted(part_to_json(value), _own_form)
+
+
+def _own_form(value: Any, path: tuple[str | int, ...]) -> Any:
+    """The JSON of an object that knows its own fields; everything else is refused."""
+    if isinstance(value, _PARTS):
+        raise NotJson(path, f"{type(value).__name__} stands alone or in a list of parts and texts")
+    if isinstance(value, enum.Enum):
+        return _below(path, value.value)
+    if isinstance(value, BaseModel) or is_dataclass_instance(value):
+        return _below(path, _python_form(TypeAdapter(type(value)), value, path))
+    raise NotJson(path, f"{_called(value)} is no JSON")
+
+
+def _called(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def _below(path: tuple[str | int, ...], value: Any) -> Any:
+    try:
+        return admitted(value, _own_form)
+    except NotJson as error:
+        raise NotJson((*path, *error.path), error.reason) from None
+
+
+def _python_form(adapter: TypeAdapter[Any], value: Any, path: tuple[str | int, ...]) -> Any:
+    try:
+        return adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise NotJson(path, f"{type(value).__name__} can't be written as JSON: {error}") from None
+
+
+def _declared(tool_id: str, annotation: Any) -> Finish:
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise RegistrationError(
+            f"tool {tool_id!r}, its result: {error.message.strip().splitlines()[0]}",
+            hint="declare a type that JSON can carry",
+        ) from None
+    validate = adapter.validator.validate_python
+
+    def finish(value: Any) -> Finished:
+        try:
+            value = validate(value, strict=True)
+        except ValidationError as error:
+            value = _read_as(tool_id, adapter, value, error)
+        try:
+            made = _python_form(adapter, value, ())
+            text = json_text(made if is_plain(made) else admitted(made, _own_form))
+        except NotJson as error:
+            raise unserialisable(tool_id, error) from None
+        return value, text, value if type(value) is str else text
+
+    return finish
+
+
+def _read_as(tool_id: str, adapter: TypeAdapter[Any], value: Any, error: ValidationError) -> Any:
+    """A result that is no instance of what was declared is one if its JSON is: a tuple for a list, a dict for a model."""
+    try:
+        text = json_text(admitted(value, _own_form))
+        return adapter.validator.validate_json(text, strict=True)
+    except (NotJson, ValidationError):
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise InvalidResult(
+            f"tool {tool_id!r} returned {_called(value)}, which is not what it declares: "
+            f"{shown(first['loc'])}: {first['msg']}",
+            hint="this is the tool's fault, not that of the arguments",
+        ) from None
+
+
+def _json(tool_id: str, value: Any) -> str:
+    try:
+        return json_text(value)
+    except NotJson as error:
+        raise unserialisable(tool_id, error) from None
+
+
+def unserialisable(tool_id: str, error: NotJson) -> InvalidResult:
+    """The error for a result that is no JSON."""
+    return InvalidResult(
+        f"tool {tool_id!r} returned what JSON can't carry, at {error}",
+        code="result.unserialisable",
+        hint="this is the tool's fault, not that of the arguments",
+    )

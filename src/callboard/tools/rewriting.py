@@ -1,0 +1,182 @@
+"""Changes of pydantic's core schema, made before a validator and a published schema are built from it.
+
+Pydantic leaves nested models open and its own strict JSON pass differs from its own JSON Schema in places
+(docs/types.md lists them). Two sets of rules, applied one after the other, settle both.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic_core import PydanticCustomError, core_schema
+
+from callboard.errors import RegistrationError
+from callboard.tools.textforms import key_form, text_form
+
+Node = dict[str, Any]
+Rule = Callable[[Node], Node]
+
+# What stands under these keys of a node is no core schema.
+_OPAQUE = frozenset({
+    "cls", "computed_fields", "config", "default", "default_factory", "discriminator", "expected", "function",
+    "members", "metadata", "ref", "schema_ref", "serialization", "type",
+})  # fmt: skip
+
+
+def closed(core: Node) -> Node:
+    """The schema with every model, dataclass and TypedDict closed that does not say otherwise itself."""
+    return _rewritten(core, CLOSING)
+
+
+def exact(core: Node) -> Node:
+    """The schema whose validator accepts, of JSON, what the published schema accepts.
+
+    Raises:
+        RegistrationError: for a type that has no JSON form.
+    """
+    return _rewritten(core, EXACT)
+
+
+def _rewritten(node: Any, rules: Mapping[str, Rule]) -> Any:
+    if isinstance(node, list):
+        return [_rewritten(item, rules) for item in node]
+    if isinstance(node, tuple):
+        return tuple(_rewritten(item, rules) for item in node)
+    if not isinstance(node, dict):
+        return node
+    made = {key: value if key in _OPAQUE else _rewritten(value, rules) for key, value in node.items()}
+    kind = made.get("type")
+    rule = rules.get(kind) if isinstance(kind, str) else None
+    return made if rule is None else rule(made)
+
+
+def _closed_class(node: Node) -> Node:
+    config = node.get("config") or {}
+    if node.get("root_model") or "extra_fields_behavior" in config:
+        return node
+    return {**node, "config": {**config, "extra_fields_behavior": "forbid"}}
+
+
+def _closed_typed_dict(node: Node) -> Node:
+    own: Mapping[str, Any] = getattr(node.get("cls"), "__pydantic_config__", None) or {}
+    if "extra" in own or node.get("extra_behavior") in {"allow", "forbid"}:
+        return node
+    return {**node, "extra_behavior": "forbid"}
+
+
+def _one_alias(node: Node) -> Node:
+    """One wire name per field: the published schema can name no second one."""
+    alias = node.get("validation_alias")
+    if not isinstance(alias, list):
+        return node
+    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
+    for path in paths:
+        if len(path) == 1:
+            return {**node, "validation_alias": path[0]}
+    raise RegistrationError("an AliasPath can't be published: it reaches into another value")
+
+
+def _list_of(node: Node) -> Node:
+    """`Iterable` is validated at once: a lazy validator would complain inside the tool."""
+    return {**node, "type": "list"}
+
+
+CLOSING: Mapping[str, Rule] = {
+    "dataclass": _closed_class,
+    "dataclass-field": _one_alias,
+    "generator": _list_of,
+    "model": _closed_class,
+    "model-field": _one_alias,
+    "typed-dict": _closed_typed_dict,
+    "typed-dict-field": _one_alias,
+}
+
+
+def _finite(node: Node) -> Node:
+    return {**node, "allow_inf_nan": False}
+
+
+def _kept(node: Node, made: Any) -> Node:
+    """The replacement under the name by which others refer to the node."""
+    return {**made, "ref": node["ref"]} if "ref" in node else made
+
+
+def _branch(name: str) -> Rule:
+    return lambda node: _kept(node, node[name])
+
+
+def _no_json_form(node: Node) -> Node:
+    named = node.get("cls_repr") or getattr(node.get("cls"), "__name__", None) or node["type"]
+    raise RegistrationError(
+        f"{named} has no JSON form", hint="use a type that JSON can carry, or bring a `schema`"
+    )
+
+
+def _unique(collection: type[set[Any]] | type[frozenset[Any]]) -> Rule:
+    def check(items: list[Any]) -> Any:
+        made = collection(items)
+        if len(made) != len(items):
+            raise PydanticCustomError("set_duplicates", "Input should have no element twice")
+        return made
+
+    def rule(node: Node) -> Node:
+        fields = {key: node[key] for key in ("items_schema", "min_length", "max_length") if key in node}
+        made = core_schema.no_info_after_validator_function(check, core_schema.list_schema(**fields))
+        return _kept(node, made)
+
+    return rule
+
+
+def _guarded(allowed: frozenset[type]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if type(value) not in allowed:
+            raise PydanticCustomError("literal_error", "Input should be one of the listed values")
+        return value
+
+    return check
+
+
+def _typed_choices(node: Node) -> Node:
+    """Python counts true as 1; JSON does not."""
+    values = [
+        item.value if isinstance(item, enum.Enum) else item
+        for item in node.get("members", node.get("expected", ()))
+    ]
+    types = {type(value) for value in values}
+    if not types & {int, bool, float}:
+        return node
+    if types <= {int}:
+        first: Any = core_schema.int_schema()
+    else:
+        kinds = frozenset(bool if kind is bool else kind for kind in types)
+        first = core_schema.no_info_plain_validator_function(
+            _guarded(kinds | ({int} if float in kinds else set()))
+        )
+    inner = {key: value for key, value in node.items() if key != "ref"}
+    return _kept(node, core_schema.chain_schema([first, inner]))  # type: ignore[list-item]
+
+
+def _text_keys(node: Node) -> Node:
+    keys = node.get("keys_schema")
+    return node if keys is None else {**node, "keys_schema": key_form(keys)}
+
+
+EXACT: Mapping[str, Rule] = {
+    "callable": _no_json_form,
+    "date": text_form,
+    "datetime": text_form,
+    "decimal": text_form,
+    "dict": _text_keys,
+    "enum": _typed_choices,
+    "float": _finite,
+    "frozenset": _unique(frozenset),
+    "is-instance": _no_json_form,
+    "is-subclass": _no_json_form,
+    "json-or-python": _branch("json_schema"),
+    "lax-or-strict": _branch("strict_schema"),
+    "literal": _typed_choices,
+    "set": _unique(set),
+    "time": text_form,
+    "timedelta": text_form,
+    "uuid": text_form,
+}

@@ -1,0 +1,222 @@
+"""What a function's signature says: parameters, their types and defaults, the context, the result."""
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import typing_extensions
+
+from callboard.errors import RegistrationError
+from callboard.types import ToolContext
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_UNIONS = (Union, types.UnionType)
+_NO_RESULT = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter that the model fills in."""
+
+    name: str
+    annotation: Any
+    default: Any  # inspect.Parameter.empty where there is none
+    positional_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters in order, the name of the context parameter, and the declared result.
+
+    `result` is `inspect.Signature.empty` where nothing is declared.
+    """
+
+    parameters: tuple[Parameter, ...]
+    context: str | None
+    result: Any
+
+
+def names_in_annotations(function: Any) -> frozenset[str]:
+    """The names that string annotations mention: what has to be found where the function is defined."""
+    annotations: Mapping[str, Any] = getattr(plain_function(function), "__annotations__", None) or {}
+    return frozenset(
+        name for text in annotations.values() if isinstance(text, str) for name in _NAME.findall(text)
+    )
+
+
+def plain_function(source: Any) -> Any:
+    """The Python function below partials, bound methods and callable objects."""
+    while True:
+        if isinstance(source, partial):
+            source = source.func
+        elif inspect.ismethod(source):
+            source = source.__func__
+        elif hasattr(source, "__wrapped__"):
+            source = source.__wrapped__
+        elif inspect.isroutine(source) or isinstance(source, type) or not callable(source):
+            return source
+        else:
+            source = type(source).__call__
+
+
+def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[str, Any]) -> Signature:
+    """Read it, with every annotation resolved.
+
+    Args:
+        tool_id: for errors.
+        function: what will be called.
+        names: what was visible where the function was defined, for annotations that are text.
+
+    Raises:
+        RegistrationError: for variadic parameters, a type that can't be resolved, two contexts.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise RegistrationError(f"tool {tool_id!r}: its signature can't be read: {error}") from None
+    hints = _hints(tool_id, function, names)
+    parameters: list[Parameter] = []
+    context: str | None = None
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
+            raise RegistrationError(
+                f"tool {tool_id!r}, parameter {stars}{name}: arguments without names can't be described to a model",
+                hint="list the parameters, or take one `dict` or `list`",
+            )
+        annotation = hints.get(name, Any)
+        if _is_context(annotation):
+            if context is not None:
+                raise RegistrationError(
+                    f"tool {tool_id!r}: both {context} and {name} ask for the context", hint="keep one"
+                )
+            context = name
+            continue
+        parameters.append(
+            Parameter(
+                name,
+                with_extended_dicts(annotation),
+                parameter.default,
+                parameter.kind is parameter.POSITIONAL_ONLY,
+            )
+        )
+    return Signature(tuple(parameters), context, hints.get("return", inspect.Signature.empty))
+
+
+def _hints(tool_id: str, function: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+    plain = plain_function(function)
+    annotations: Mapping[str, Any] = getattr(plain, "__annotations__", None) or {}
+    if not annotations:
+        return {}
+    scope: dict[str, Any] = {"ToolContext": ToolContext, **_enclosing(plain), **names}
+    space: dict[str, Any] = getattr(plain, "__globals__", {})
+    scope = {name: value for name, value in scope.items() if name not in space or name in names}
+    try:
+        return get_type_hints(plain, space, scope, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - any expression may stand in an annotation
+        problem: Exception = error
+    for name, annotation in annotations.items():
+        single = types.SimpleNamespace(__annotations__={name: annotation})
+        try:
+            get_type_hints(single, space, scope, include_extras=True)
+        except Exception as error:  # noqa: BLE001 - as above
+            where = "its result" if name == "return" else f"parameter {name!r}"
+            raise RegistrationError(
+                f"tool {tool_id!r}, {where}: the type {annotation!r} can't be resolved: {error}",
+                hint="define or import it where the function is defined, not under TYPE_CHECKING only",
+            ) from None
+    raise RegistrationError(f"tool {tool_id!r}: its annotations can't be resolved: {problem}")
+
+
+def _enclosing(plain: Any) -> Mapping[str, Any]:
+    cells: tuple[Any, ...] = getattr(plain, "__closure__", None) or ()
+    found: dict[str, Any] = {}
+    for name, cell in zip(getattr(getattr(plain, "__code__", None), "co_freevars", ()), cells, strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+    return found
+
+
+def _is_context(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_context(get_args(annotation)[0])
+    if get_origin(annotation) in _UNIONS:
+        return any(_is_context(part) for part in get_args(annotation))
+    return isinstance(annotation, type) and issubclass(annotation, ToolContext)
+
+
+def yielded_result(annotation: Any) -> Any:
+    """The declared result of a generator: what it returns, else what it yields last."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Generator and len(parts) == 3:  # noqa: PLR2004 - Generator[yields, takes, returns]
+        yields, _, returns = parts
+        if returns in {None, _NO_RESULT}:
+            return yields
+        return Union[returns, yields] if _NO_RESULT in get_args(returns) else returns  # noqa: UP007 - made at run time
+    if origin in {Generator, AsyncGenerator, Iterator, Iterable, AsyncIterator, AsyncIterable} and parts:
+        return parts[0]
+    return inspect.Signature.empty
+
+
+def with_extended_dicts(annotation: Any) -> Any:
+    """The annotation with `typing.TypedDict` as `typing_extensions.TypedDict`, which pydantic asks for before 3.12."""
+    return _extended(annotation, ())
+
+
+def _extended(annotation: Any, above: tuple[Any, ...]) -> Any:
+    if isinstance(annotation, type) and typing.is_typeddict(annotation):
+        return _extended_dict(annotation, above)
+    parts = get_args(annotation)
+    if not parts or get_origin(annotation) is typing.Literal:
+        return annotation
+    if get_origin(annotation) is Annotated:
+        inner = _extended(parts[0], above)
+        return annotation if inner is parts[0] else Annotated[(inner, *annotation.__metadata__)]  # type: ignore[misc]
+    made = tuple(_extended(part, above) for part in parts)
+    if all(new is old for new, old in zip(made, parts, strict=True)):
+        return annotation
+    if get_origin(annotation) in _UNIONS:
+        return Union[made]  # noqa: UP007 - made at run time
+    return annotation.copy_with(made) if hasattr(annotation, "copy_with") else get_origin(annotation)[made]
+
+
+def _extended_dict(made: Any, above: tuple[Any, ...]) -> Any:
+    if type(made).__module__ == "typing_extensions":
+        return made
+    if made in above:
+        raise RegistrationError(
+            f"{made.__name__} contains itself",
+            hint="take TypedDict from typing_extensions, which can be recursive",
+        )
+    required: frozenset[str] = made.__required_keys__
+    fields = {
+        name: (typing.Required if name in required else typing.NotRequired)[
+            _extended(_bare(hint), (*above, made))
+        ]
+        for name, hint in get_type_hints(made, include_extras=True).items()
+    }
+    extended: Any = typing_extensions.TypedDict(made.__name__, fields)  # type: ignore[misc]
+    extended.__doc__, extended.__module__ = made.__doc__, made.__module__
+    if hasattr(made, "__pydantic_config__"):
+        extended.__pydantic_config__ = made.__pydantic_config__
+    return extended
+
+
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) in {typing.Required, typing.NotRequired} else hint
