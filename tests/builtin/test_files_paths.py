@@ -196,3 +196,26 @@ def test_no_path_ever_reads_or_writes_outside(workspace: Workspace, folder: Path
             assert not path.startswith("/")
     assert [entry.name for entry in outside.iterdir()] == ["secret.txt"]
     assert {entry.name for entry in folder.parent.iterdir()} == {"inside", "outside"}
+
+
+def test_refusals_leave_no_descriptor_open(workspace: Workspace, folder: Path) -> None:
+    (folder / "docs").mkdir()
+    (folder / "docs/a.txt").write_text("x")
+    (folder / "docs/link").symlink_to("a.txt")
+    os.mkfifo(folder / "docs/pipe")
+
+    def everything() -> None:
+        for path in ("docs/a.txt", "docs/link", "docs/pipe", "docs", "docs/none/x", "docs/a.txt/x", "../x"):
+            with suppress(ToolError):
+                read_text(workspace, path)
+            with suppress(ToolError):
+                apply(workspace, plan_write(workspace, path, "x"))
+            with suppress(ToolError):
+                search(workspace, "x", path=path)
+            with suppress(ToolError):
+                list_entries(workspace, path, "*")
+
+    everything()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count, and the folder is the system's
+    everything()
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.name for path in (ROOT / "docs_src").glob("*.py"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # <!-- docs_src/first_tool.py --> on the line before the block
 BLOCK = re.compile(
     r"(?:<!-- (?P<file>docs_src/\S+) -->\n)?^```python\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL
@@ -45,7 +45,21 @@ def test_every_python_block_is_part_of_an_example_file(page: Path) -> None:
 
 def test_every_page_is_in_the_index_and_every_link_leads_somewhere() -> None:
     index = (ROOT / "docs/README.md").read_text()
-    for page in PAGES[1:]:
-        assert page.name == "README.md" or f"({page.name})" in index, f"{page.name} is not in docs/README.md"
+    for page in PAGES:
+        name = str(page.relative_to(ROOT)).removeprefix("docs/")
+        assert name == "README.md" or f"({name})" in index, f"{name} is not in docs/README.md"
         for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_decision_has_a_number_of_its_own_and_is_in_the_index() -> None:
+    folder = ROOT / "decisions"
+    index = (folder / "README.md").read_text()
+    pages = sorted(path.name for path in folder.glob("[0-9]*.md") if path.name != "0000-template.md")
+    assert len({name[:4] for name in pages}) == len(pages)
+    for name in pages:
+        assert f"({name})" in index, f"{name} is not in decisions/README.md"
+        text = (folder / name).read_text()
+        assert text.startswith(f"# {name[:4]}: ")
+        for heading in ("Status: ", "## Problem", "## Refused", "## Choice", "## How we would know"):
+            assert heading in text, f"{name} lacks {heading}"
