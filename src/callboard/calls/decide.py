@@ -7,12 +7,12 @@ from time import monotonic_ns, time_ns
 from typing import Any, NamedTuple
 
 from callboard.calls.ports import Ports
-from callboard.errors import CallCancelled, Denied, NeedsAsync
+from callboard.errors import CallCancelled, Denied
 from callboard.events import ApprovalAnswered, ApprovalAsked
 from callboard.policy import UNGOVERNED, CallView, Decision
 from callboard.tools.entry import Parsed
 from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver
-from callboard.workers import watched
+from callboard.workers import cannot_wait, watched
 
 
 class Settled(NamedTuple):
@@ -43,11 +43,7 @@ async def settle(ports: Ports, view: CallView, decided: Any, parsed: Parsed, *, 
         raise _denied(decision)
     approver = view.options.approver or ports.approver
     if sync:
-        raise Denied(
-            "a person must be asked, and a sync call can't wait",
-            code="approval.needs_async",
-            hint="use invoke_async",
-        )
+        raise cannot_wait()
     if approver is None:
         raise Denied(
             "; ".join((*decision.reasons, "nobody is there to ask")),
@@ -88,10 +84,6 @@ def policy_failed(failure: Exception) -> Denied:
     """A policy that raises denies; a denial that it raises itself keeps its words."""
     if isinstance(failure, Denied) and failure.invocation is None:
         return Denied(str(failure), code=failure.code, hint=failure.hint, reasons=failure.reasons)
-    if isinstance(failure, NeedsAsync):
-        return Denied(
-            "the policy waits, and a sync call can't", code="approval.needs_async", hint="use invoke_async"
-        )
     return Denied(f"the policy failed: {type(failure).__name__}", code="permission.policy_failed")
 
 

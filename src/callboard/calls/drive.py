@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
-from callboard.errors import NeedsAsync
 from callboard.types import CallOutcome, ToolResult
+from callboard.workers import cannot_wait
 
 Passage = Coroutine[Any, Any, ToolResult[Any]]
 
@@ -14,15 +14,15 @@ def drive(passage: Passage) -> ToolResult[Any]:
     """Take the gate to its end without an event loop: nothing on the way may wait.
 
     Raises:
-        NeedsAsync: something did.
+        Denied: something did, `approval.needs_async`.
     """
     try:
         passage.send(None)
-        passage.throw(NeedsAsync("a sync call can't wait", hint="use invoke_async"))
+        passage.throw(cannot_wait())
     except StopIteration as done:
         return done.value
     passage.close()
-    raise NeedsAsync("a sync call can't wait", hint="use invoke_async")
+    raise cannot_wait()
 
 
 async def batch(passages: Iterable[Passage]) -> list[CallOutcome]:

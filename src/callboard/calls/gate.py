@@ -33,7 +33,7 @@ from callboard.types import ExecutionOptions, PendingCall, ToolContext, ToolResu
 from callboard.workers import watched
 
 MAX_DEPTH = 16
-new = tuple.__new__  # a NamedTuple's own constructor takes twice the time
+new: Any = tuple.__new__  # a NamedTuple's own constructor takes twice the time
 
 
 async def gate(

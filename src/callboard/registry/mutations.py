@@ -2,10 +2,10 @@
 
 import logging
 from dataclasses import replace
-from inspect import isawaitable
+from inspect import isawaitable, isroutine
 from typing import Any
 
-from callboard.tools import RegisteredTool
+from callboard.tools import RegisteredTool, Tool
 from callboard.types import ToolContext
 
 _log = logging.getLogger("callboard.registry")
@@ -13,10 +13,8 @@ _log = logging.getLogger("callboard.registry")
 
 def watch_mutations(entry: RegisteredTool) -> RegisteredTool:
     """The same tool; a call that left its object changed is logged as a warning."""
-    owner = getattr(entry.execute, "__self__", None)
-    if owner is None and not isinstance(entry.execute, type(watch_mutations)):
-        owner = entry.execute
-    if owner is None or not hasattr(owner, "__dict__"):
+    owner = _owner(entry.source)
+    if owner is None:
         return entry
 
     def run(value: Any, context: ToolContext | None) -> Any:
@@ -43,6 +41,13 @@ def watch_mutations(entry: RegisteredTool) -> RegisteredTool:
             )
 
     return replace(entry, run=run)
+
+
+def _owner(source: Any) -> object | None:
+    """The object whose state a call could change; plain functions have none."""
+    work: Any = getattr(source, "function", source) if isinstance(source, Tool) else source
+    owner: object = getattr(work, "__self__", work)
+    return owner if hasattr(owner, "__dict__") and not isroutine(owner) else None
 
 
 def _seen(owner: object) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Where a call runs, and what ends it: threads, deadlines and aborts, its turn at a lock."""
 
 from callboard.workers.locks import Locks
+from callboard.workers.programs import Finished, run_program
 from callboard.workers.threads import Job, ThreadPool, shared_pool
-from callboard.workers.waiting import watched
+from callboard.workers.waiting import cannot_wait, watched
 
-__all__ = ["Job", "Locks", "ThreadPool", "shared_pool", "watched"]
+__all__ = ["Finished", "Job", "Locks", "ThreadPool", "cannot_wait", "run_program", "shared_pool", "watched"]

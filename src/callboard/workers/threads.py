@@ -9,6 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from callboard.errors import OutcomeUnknown
+from callboard.workers.descendants import kill_started_by, since_boot
 
 MAX_THREADS = 32
 IDLE_SECONDS = 30.0
@@ -17,13 +18,15 @@ IDLE_SECONDS = 30.0
 class Job:
     """One function on its way through a thread. A started one can't be stopped."""
 
-    __slots__ = ("_callbacks", "_lock", "_state", "_work", "error", "value")
+    __slots__ = ("_callbacks", "_lock", "_since", "_state", "_thread", "_work", "error", "value")
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work
         self._lock = threading.Lock()
         self._state = "queued"
         self._callbacks: list[Callable[[], object]] = []
+        self._thread = 0
+        self._since = 0.0
         self.value: Any = None
         self.error: BaseException | None = None
 
@@ -55,6 +58,7 @@ class Job:
             if self._state != "queued":
                 return
             self._state = "running"
+            self._thread, self._since = threading.get_native_id(), since_boot()
         try:
             self.value = self._work()
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits
@@ -68,6 +72,15 @@ class Job:
             callback()
         self._callbacks.clear()
 
+    def abandon(self) -> bool:
+        """Nobody waits any more: withdraw it, or kill what it started; returns whether it is left running."""
+        if self.withdraw() or self.finished:
+            return False
+        with self._lock:
+            if self._state == "running":
+                kill_started_by(self._thread, self._since)
+        return not self.finished
+
     async def outcome(self, *, writes: bool) -> Any:
         """Wait for it.
 
@@ -80,7 +93,7 @@ class Job:
         try:
             await ended
         except asyncio.CancelledError as error:
-            if writes and not self.withdraw() and not self.finished:
+            if self.abandon() and writes:
                 raise OutcomeUnknown(
                     "the write was left running: a thread can't be stopped",
                     hint="find out whether it happened before trying again",

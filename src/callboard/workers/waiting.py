@@ -7,11 +7,20 @@ from collections.abc import Callable, Coroutine, Generator
 from time import monotonic
 from typing import Any
 
-from callboard.errors import CallCancelled, DeadlineExceeded, OutcomeUnknown, ToolError
+from callboard.errors import CallCancelled, DeadlineExceeded, Denied, OutcomeUnknown, ToolError
 from callboard.types import Abort
 
 TICK = 0.02  # seconds: how late a deadline may be
 GRACE = 1.0  # seconds: how long a tool may go on after it was told to end
+
+
+def cannot_wait() -> Denied:
+    """What a sync call ends with when something on its way has to be waited for."""
+    return Denied(
+        "something on this call's way waits, and a sync call can't",
+        code="approval.needs_async",
+        hint="use invoke_async",
+    )
 
 
 class Clock:
@@ -71,9 +80,12 @@ class Watch:
     __slots__ = ("_asked", "_grace", "_open", "_take_back", "bucket", "error", "force", "loop", "task")
 
     def __init__(self, abort: Abort | None, ends_at: float | None) -> None:
-        task = asyncio.current_task()
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no event loop runs here
+            task = None
         if task is None:
-            raise RuntimeError("a call can only wait inside a task")
+            raise cannot_wait()
         self.task = task
         self.loop = task.get_loop()
         self.bucket = -1
@@ -138,6 +150,7 @@ def watched(
     Raises:
         CallCancelled: the abort was set.
         DeadlineExceeded: the deadline passed.
+        Denied: a sync call had to wait.
         ToolError: `work` cancelled itself.
         asyncio.CancelledError: the surrounding task was cancelled, whatever `work` made of it; its cause is
             an `OutcomeUnknown` where a write was left running.
