@@ -1,8 +1,8 @@
-"""The program around the embedded model's engine: it confines itself, then loads the engine, then answers.
+"""The program around the embedded model's engine: it confines itself, loads the engine, then answers.
 
-The engine is a closed library. It is called by its five C functions; no Python of its package runs. Before its
-first instruction the process has given up the network, every file but that library, new processes, and all but
-one CPU: see `confine`. What is left is reading its own standard input and writing its own standard output.
+The engine is a closed library. Its C functions are called directly; no Python of its package runs. Before its
+first instruction the process has given up the network, every file but that library, new processes, and all
+but one CPU: see `confine`. What is left is reading its own standard input and writing its standard output.
 """
 
 import ctypes
@@ -17,14 +17,8 @@ from typing import Any
 from callboard_worker import landlock, seccomp
 from callboard_worker.channel import Channel, ChannelError
 
-# What the engine and the interpreter around it still ask of the kernel; names as in `seccomp`.
-_CALLS = (
-    "brk clock_gettime clock_nanosleep close exit exit_group fcntl fstat futex getpid getrandom getrusage gettid "
-    "lseek madvise membarrier mmap mprotect mremap munmap newfstatat openat pread64 read restart_syscall rseq "
-    "rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield set_robust_list sigaltstack write writev"
-).split()
 _LIMITS = {
-    resource.RLIMIT_AS: 2 << 30,  # bytes; the engine needs about 110 MB in memory, and maps more
+    resource.RLIMIT_AS: 512 << 20,  # bytes; the engine needs about 100 MB
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_FSIZE: 0,
     resource.RLIMIT_NOFILE: 16,
@@ -130,7 +124,7 @@ def confine(library: int) -> None:
     for limit, value in _LIMITS.items():
         resource.setrlimit(limit, (value, value))
     landlock.restrict([landlock.Grant(library, landlock.READ_FILE)])
-    seccomp.allow_only(_CALLS)
+    seccomp.compute_only()
 
 
 class Engine:
@@ -177,7 +171,6 @@ def _read(code: int, output: bytes) -> dict[str, Any]:
     if code < 0:
         return {"ok": False, "code": "engine", "error": output.decode(errors="replace") or f"code {code}"}
     try:
-        answer = json.loads(output.decode())
-    except ValueError as error:  # a UnicodeDecodeError is one: the engine cuts characters apart
-        return {"ok": False, "code": "engine", "error": f"its answer is no JSON: {error}"}
-    return {"ok": True, "answer": answer}
+        return {"ok": True, "answer": output.decode()}
+    except UnicodeDecodeError as error:  # it happens: the engine cuts characters apart
+        return {"ok": False, "code": "engine", "error": f"its answer is no text: {error.reason}"}

@@ -1,6 +1,7 @@
-"""A seccomp allow list: what a process may still ask of the kernel; everything else answers ENOSYS.
+"""A seccomp allow list for a process that only computes; every other system call answers ENOSYS.
 
 What is not listed looks like a kernel that does not have it, so the C library falls back where it can.
+Opening files is listed: which files, Landlock decides. Threads are possible, new processes and sockets not.
 """
 
 import ctypes
@@ -8,7 +9,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from callboard_worker.landlock import forbid_new_privileges
 
@@ -18,13 +19,10 @@ _NUMBERS = {
     "clock_gettime": (228, 113),
     "clock_nanosleep": (230, 115),
     "close": (3, 57),
-    "dup": (32, 23),
     "exit": (60, 93),
     "exit_group": (231, 94),
-    "fcntl": (72, 25),
     "fstat": (5, 80),
     "futex": (202, 98),
-    "getpid": (39, 172),
     "getrandom": (318, 278),
     "getrusage": (98, 165),
     "gettid": (186, 178),
@@ -38,7 +36,6 @@ _NUMBERS = {
     "newfstatat": (262, 79),
     "openat": (257, 56),
     "pread64": (17, 67),
-    "prlimit64": (302, 261),
     "read": (0, 63),
     "restart_syscall": (219, 128),
     "rseq": (334, 293),
@@ -73,18 +70,17 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def allow_only(names: Iterable[str]) -> None:
-    """Give up every system call that is not named, for good. New threads stay possible, new processes don't.
+def compute_only() -> None:
+    """Give up every system call that is not in the list above, for good.
 
     Raises:
         Unavailable: on an architecture that is not known here, or when the kernel refuses.
-        KeyError: for a name that is not in the table.
     """
     known = _ARCHITECTURES.get(platform.machine())
     if known is None:
         raise Unavailable(f"the system calls of {platform.machine()} are not known here")
     column, architecture = known
-    numbers = [_NUMBERS[name][column] for name in names]
+    numbers = [pair[column] for pair in _NUMBERS.values()]
     install(_filter(architecture, numbers, _CLONE[column]))
 
 
