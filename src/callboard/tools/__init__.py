@@ -2,7 +2,22 @@
 
 from callboard.tools.canonical import canonical
 from callboard.tools.define import Tool, tool
+from callboard.tools.dialects import Dialect, Export, LeftOut, export
 from callboard.tools.entry import ErasedTool, Mode, RegisteredTool
+from callboard.tools.names import WireNames
 from callboard.tools.registration import registered
 
-__all__ = ["ErasedTool", "Mode", "RegisteredTool", "Tool", "canonical", "registered", "tool"]
+__all__ = [
+    "Dialect",
+    "ErasedTool",
+    "Export",
+    "LeftOut",
+    "Mode",
+    "RegisteredTool",
+    "Tool",
+    "WireNames",
+    "canonical",
+    "export",
+    "registered",
+    "tool",
+]

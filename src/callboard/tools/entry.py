@@ -1,7 +1,7 @@
 """The frozen form in which a registry keeps a tool, with all that the gate needs chosen beforehand."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from callboard.conversation import ContentPart
@@ -16,6 +16,19 @@ Parse = Callable[[Any], Parsed]
 Finished = tuple[Any, str, str | tuple[ContentPart, ...]]
 Finish = Callable[[Any], Finished]
 Run = Callable[[Any, ToolContext | None], Any]
+# What the gate reads of an entry, in one look: kind, parse, (run, whether it waits), (simulate, whether it
+# waits), whether it takes a thread, whether it wants a context, its lock, who may see it, finish.
+Plan = tuple[
+    str,
+    Parse,
+    tuple[Run, bool],
+    tuple[Run | None, bool],
+    bool,
+    bool,
+    str | None,
+    frozenset[str] | None,
+    Finish,
+]
 
 
 class ErasedTool(Protocol):
@@ -101,6 +114,22 @@ class RegisteredTool:
     agents: frozenset[str] | None  # who may see it; None: everybody
     idempotent: bool
     mask_errors: bool
+    plan: Plan = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Lay out the plan: `__getattr__` makes every look at an attribute a slow one."""
+        plan: Plan = (
+            self.kind,
+            self.parse,
+            (self.run, self.is_async),
+            (self.simulate, self.simulate_is_async),
+            self.worker == "thread",
+            self.wants_context,
+            self.serial,
+            self.agents,
+            self.finish,
+        )
+        object.__setattr__(self, "plan", plan)
 
     @property
     def description(self) -> str | None:

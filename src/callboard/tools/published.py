@@ -39,13 +39,14 @@ class _Look:
 class PublishedSchema:
     """Of a tool that came with its schema, or with none."""
 
-    __slots__ = ("_fingerprint", "_identity", "description", "input_schema", "output_schema")
+    __slots__ = ("_identity", "description", "input_schema", "kept", "output_schema")
 
     def __init__(self, tool_id: str, kind: str, description: str | None, schema: Schema | None) -> None:
         self._identity = (tool_id, kind)
         self.description = description
         self.input_schema: Schema = {"type": "object"} if schema is None else schema
         self.output_schema: Schema | None = None
+        self.kept: dict[Any, Any] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -56,7 +57,7 @@ class PublishedSchema:
 class PublishedSignature:
     """Of a tool made from a function: the docstring is read and the schemas are made when somebody looks."""
 
-    __slots__ = ("_arguments", "_description", "_doc", "_identity", "_look", "_result")
+    __slots__ = ("_arguments", "_description", "_doc", "_identity", "_look", "_result", "kept")
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class PublishedSignature:
         self._arguments = arguments
         self._result = result
         self._look = _Look()
+        self.kept: dict[Any, Any] = {}
 
     @property
     def _described(self) -> Described:

@@ -8,7 +8,9 @@ from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
 from callboard.tools.parse import not_an_object, refusal
 from callboard.tools.reading import read_json, text_of
+from callboard.tools.refs import pointed
 from callboard.tools.repair import Complaint, repaired, written
+from callboard.tools.roots import is_object_root
 from callboard.tools.walk import NotJson, admitted, nothing_else
 
 if TYPE_CHECKING:
@@ -136,32 +138,6 @@ _WANTED = {
 }
 
 
-def pointed(root: Any, ref: str) -> Any:
-    """What a local reference points to.
-
-    Raises:
-        KeyError: where it points to nothing.
-    """
-    if ref == "#":
-        return root
-    if not ref.startswith("#/"):
-        raise KeyError(ref)
-    node = root
-    for part in ref[2:].split("/"):
-        step = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list):
-            node = node[int(step)] if step.isdigit() and int(step) < len(node) else _nothing(ref)
-        elif isinstance(node, dict) and step in node:
-            node = node[step]
-        else:
-            _nothing(ref)
-    return node
-
-
-def _nothing(ref: str) -> Any:
-    raise KeyError(ref)
-
-
 def checked_schema(tool_id: str, schema: Any) -> dict[str, Any]:
     """A private copy of a schema that can be compiled safely.
 
@@ -188,7 +164,7 @@ class _Checker:
     def check(self) -> None:
         self._visit(self._schema, 0)
         root = self._schema
-        if root.get("type") != "object":
+        if not is_object_root(root):
             raise self._refused(
                 "its root is no object",
                 "give it `type: object` at the root: arguments have names",

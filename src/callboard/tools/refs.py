@@ -1,0 +1,170 @@
+"""References inside a JSON Schema: followed without ever running in circles."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+
+# What stands beside a reference and only describes.
+ANNOTATIONS = frozenset({"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"})
+# Keywords whose value is no schema, so that a `$ref` in it is data.
+_DATA = frozenset({"const", "default", "enum", "examples", "required"})
+# Keywords whose value maps names to schemas: a property may be called `enum`.
+_NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+MAX_INLINED = 20_000
+
+
+class TooLarge(Exception):
+    """A schema that would be too large with its references written out."""
+
+
+def pointed(root: Any, ref: str) -> Any:
+    """What a local reference points to.
+
+    Raises:
+        KeyError: where it points to nothing inside the document.
+    """
+    if ref == "#":
+        return root
+    node = root
+    for part in _steps(ref):
+        step = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list) and step.isdigit() and int(step) < len(node):  # pyright: ignore[reportUnknownArgumentType]
+            node = node[int(step)]  # pyright: ignore[reportUnknownVariableType]
+        elif isinstance(node, dict) and step in node:
+            node = node[step]  # pyright: ignore[reportUnknownVariableType]
+        else:
+            raise KeyError(ref)
+    return node  # pyright: ignore[reportUnknownVariableType]
+
+
+def _steps(ref: str) -> list[str]:
+    if not ref.startswith("#/"):
+        raise KeyError(ref)
+    return ref[2:].split("/")
+
+
+def subschemas(node: Mapping[str, Any]) -> list[Schema]:
+    """The schemas right below a schema; `$defs` are none of them."""
+    found: list[Schema] = []
+    for key, value in node.items():
+        if key in {"$defs", "definitions"} or key in _DATA:
+            continue
+        if key in _NAMED and isinstance(value, dict):
+            candidates: list[Any] = list(value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        else:
+            candidates = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
+        found.extend(each for each in candidates if isinstance(each, dict))
+    return found
+
+
+def refs_in(node: Mapping[str, Any]) -> set[str]:
+    """All references below a schema, those behind other references not included."""
+    found: set[str] = set()
+    todo: list[Mapping[str, Any]] = [node]
+    while todo:
+        each = todo.pop()
+        if isinstance(each.get("$ref"), str):
+            found.add(each["$ref"])
+        todo.extend(subschemas(each))
+    return found
+
+
+def closed_view(root: Mapping[str, Any], node: Mapping[str, Any]) -> Schema:
+    """A part of a schema as a document of its own: with the definitions it needs, and no others."""
+    return _with_definitions(root, {key: value for key, value in node.items() if key != "$defs"})
+
+
+def _with_definitions(root: Mapping[str, Any], made: Schema) -> Schema:
+    needed: dict[str, Any] = {}
+    todo = sorted(refs_in(made))
+    while todo:
+        ref = todo.pop()
+        name = ref.removeprefix("#/$defs/")
+        if name in needed or name == ref or "/" in name:
+            continue
+        needed[name] = pointed(root, ref)
+        todo.extend(refs_in(needed[name]))
+    if not needed:
+        return made
+    return {**made, "$defs": {name: needed[name] for name in sorted(needed)}}
+
+
+def inlined(root: Mapping[str, Any]) -> Schema:
+    """The schema with every reference written out, but for those on a cycle, which stay.
+
+    Raises:
+        TooLarge: where that would make more than 20,000 parts.
+    """
+    return _Inliner(root).run()
+
+
+class _Inliner:
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._cyclic = {ref for ref in _all_refs(root) if _reaches(root, ref)}
+        self._parts = 0
+
+    def run(self) -> Schema:
+        body = {key: value for key, value in self._root.items() if key != "$defs"}
+        made = self._written(body)
+        kept: Schema = {}
+        todo = sorted(refs_in(made))
+        while todo:
+            ref = todo.pop()
+            name = ref.removeprefix("#/$defs/")
+            if name not in kept and name != ref:
+                kept[name] = self._written(pointed(self._root, ref))
+                todo.extend(refs_in(kept[name]))
+        return {**made, "$defs": {name: kept[name] for name in sorted(kept)}} if kept else made
+
+    def _written(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self._written(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(node, dict):
+            return node
+        self._parts += 1
+        if self._parts > MAX_INLINED:
+            raise TooLarge
+        schema: Schema = node
+        made = {key: self._below(key, value) for key, value in schema.items()}
+        ref = made.get("$ref")
+        if not isinstance(ref, str) or ref in self._cyclic:
+            return made
+        beside = {key: value for key, value in made.items() if key != "$ref"}
+        target = self._written(pointed(self._root, ref))
+        if beside.keys() <= ANNOTATIONS:
+            return {**target, **beside}
+        return {**beside, "allOf": [target, *beside.get("allOf", [])]}
+
+    def _below(self, key: str, value: Any) -> Any:
+        if key in _DATA:
+            return value
+        if key in _NAMED and isinstance(value, dict):
+            named: Schema = value
+            return {name: self._written(item) for name, item in named.items()}
+        return self._written(value)
+
+
+def _all_refs(root: Mapping[str, Any]) -> set[str]:
+    found = refs_in(root)
+    todo = list(found)
+    while todo:
+        for ref in refs_in(pointed(root, todo.pop())) - found:
+            found.add(ref)
+            todo.append(ref)
+    return found
+
+
+def _reaches(root: Mapping[str, Any], ref: str) -> bool:
+    """Whether a reference leads back to itself."""
+    seen: set[str] = set()
+    todo = list(refs_in(pointed(root, ref)))
+    while todo:
+        each = todo.pop()
+        if each == ref or each == "#":
+            return True
+        if each not in seen:
+            seen.add(each)
+            todo.extend(refs_in(pointed(root, each)))
+    return False
