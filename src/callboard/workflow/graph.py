@@ -5,7 +5,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, cast
+from typing import Any, Generic, Literal, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -13,45 +13,70 @@ from callboard.errors import WorkflowError
 
 S = TypeVar("S", default=Any)
 R = TypeVar("R", default=Any)
+S_contra = TypeVar("S_contra", contravariant=True)
 
 _NODE_ID = re.compile(r"[^\s/#@]{1,100}")
 
 
-@dataclass(frozen=True, slots=True)
-class Route(Generic[S]):
+@dataclass(frozen=True)
+class Route(Generic[S_contra]):
     """Where a run goes after a node; made by `route`. The first whose `when` holds is taken."""
 
     kind: Literal["to", "deliver", "fail", "exhaust"]
     target: str
-    when: Callable[[S], object] | None = None
+    when: Callable[[S_contra], object] | None = None
     message: str = ""
 
 
 class route:  # noqa: N801 - reads as a word at the call: route.to("act")
-    """The four kinds of routes."""
+    """The four kinds of routes. One without `when` fits every state, and is always taken."""
 
+    @overload
     @staticmethod
-    def to(node: str, when: Callable[[S], object] | None = None) -> Route[S]:
+    def to(node: str) -> Route[object]: ...
+    @overload
+    @staticmethod
+    def to(node: str, when: Callable[[S], object]) -> Route[S]: ...
+    @staticmethod
+    def to(node: str, when: Any = None) -> Route[Any]:
         """Go on with `node`."""
         return Route("to", node, when)
 
+    @overload
     @staticmethod
-    def deliver(key: str, when: Callable[[S], object] | None = None) -> Route[S]:
+    def deliver(key: str) -> Route[object]: ...
+    @overload
+    @staticmethod
+    def deliver(key: str, when: Callable[[S], object]) -> Route[S]: ...
+    @staticmethod
+    def deliver(key: str, when: Any = None) -> Route[Any]:
         """End the run with the state's `key`."""
         return Route("deliver", key, when)
 
+    @overload
     @staticmethod
-    def fail(code: str, message: str = "", when: Callable[[S], object] | None = None) -> Route[S]:
+    def fail(code: str, message: str = "") -> Route[object]: ...
+    @overload
+    @staticmethod
+    def fail(code: str, message: str = "", *, when: Callable[[S], object]) -> Route[S]: ...
+    @staticmethod
+    def fail(code: str, message: str = "", *, when: Any = None) -> Route[Any]:
         """End the run as failed, for the reason `code`."""
         return Route("fail", code, when, message)
 
+    @overload
     @staticmethod
-    def exhaust(reason: str, when: Callable[[S], object] | None = None) -> Route[S]:
+    def exhaust(reason: str) -> Route[object]: ...
+    @overload
+    @staticmethod
+    def exhaust(reason: str, when: Callable[[S], object]) -> Route[S]: ...
+    @staticmethod
+    def exhaust(reason: str, when: Any = None) -> Route[Any]:
         """End the run as budget_exhausted: a limit of its own was reached."""
         return Route("exhaust", reason, when)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node(Generic[S]):
     """One stage of a workflow.
 
@@ -101,7 +126,7 @@ def _positional(run: Callable[..., Any]) -> int:
     return min(2, sum(kind in named for kind in kinds))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Workflow(Generic[S, R]):
     """Nodes, run from the first one on, over a state `S`; what is delivered is an `R`.
 

@@ -32,8 +32,8 @@ Work = Callable[[str], Awaitable[Json]]
 # Draws the id of a step at once, and takes the step when called: what is never awaited is never made.
 TakeStep = Callable[[str, Work, str], Callable[[], Awaitable[Json]]]
 
-# Seconds that the gate gets to end a stopped call with its record, before the call is cancelled.
-PATIENCE = 1.0
+# Seconds that the gate gets to end a stopped call with its record: more than it gives the tool itself.
+PATIENCE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
