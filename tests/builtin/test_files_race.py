@@ -70,8 +70,14 @@ def test_the_secret_never_comes_out_and_nothing_is_written_to_it(
         lambda: apply(workspace, plan_write(workspace, "box/deep/new.txt", "harmless")),
     ]
     answers: dict[str, int] = {}
-    until = time.monotonic() + SECONDS
-    while time.monotonic() < until:
+    started = time.monotonic()
+
+    def enough() -> bool:
+        passed = time.monotonic() - started
+        seen = swaps[0] > 100 and {"harmless", "file.link"} <= answers.keys()
+        return passed > (SECONDS if seen else 20 * SECONDS)
+
+    while not enough():
         for use in uses:
             try:
                 answer = use()

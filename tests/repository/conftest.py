@@ -1,6 +1,8 @@
 """The repository's own files."""
 
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,24 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def written() -> list[Path]:
+def git() -> Callable[..., str | None]:
+    """Ask git about this repository; None where there is no git or no repository."""
+
+    def ask(*arguments: str) -> str | None:
+        if shutil.which("git") is None:
+            return None
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.stdout if done.returncode == 0 else None
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def written(git: Callable[..., str | None]) -> list[Path]:
     """Every file that is written by hand, as git knows them; without git, those in the source folders."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    )
-    if listed.returncode == 0:
-        found = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is not None:
+        found = [ROOT / name for name in listed.split("\0") if name]
     else:
         folders = ("src", "tests", "docs", "docs_src", "examples", "benchmarks", "decisions", "changes")
         found = [path for folder in folders for path in (ROOT / folder).rglob("*")]
