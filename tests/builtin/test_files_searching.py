@@ -93,6 +93,7 @@ def test_long_lines_are_cut_around_the_match(workspace: Workspace, folder: Path)
 
 def test_a_folder_is_listed_with_its_folders_marked(workspace: Workspace) -> None:
     assert list_entries(workspace) == ".git/\nREADME.md\ndocs/"
+    assert list_entries(workspace, ".", "") == list_entries(workspace)
     assert list_entries(workspace, "docs") == "docs/deep/\ndocs/policy.md"
     assert list_entries(workspace, "docs/deep/") == "docs/deep/notes.txt"
 
@@ -120,7 +121,7 @@ def test_a_pattern_names_files_at_any_depth(workspace: Workspace, pattern: str, 
     assert list_entries(workspace, ".", pattern) == files
 
 
-@pytest.mark.parametrize("pattern", ["", "/", "a\0b", "x" * 201])
+@pytest.mark.parametrize("pattern", ["/", "./", "a\0b", "x" * 201])
 def test_a_pattern_that_names_nothing_is_refused(workspace: Workspace, pattern: str) -> None:
     with pytest.raises(ToolError) as caught:
         list_entries(workspace, ".", pattern)
