@@ -12,14 +12,17 @@ from callboard.errors import (
     CallCancelled,
     Denied,
     InternalError,
+    NeedsAsync,
     OutcomeUnknown,
+    TooDeep,
     ToolError,
     Unavailable,
 )
 from callboard.events import CallStatus, Failure, ToolCallRecord
 from callboard.tools import RegisteredTool
-from callboard.types import ExecutionOptions
+from callboard.types import Abort, ExecutionOptions
 
+MAX_DEPTH = 16  # calls inside each other
 MAX_MESSAGE = 2_000
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
@@ -51,6 +54,15 @@ def unavailable(
         f"there is no tool {tool_id!r}",
         hint=f"did you mean {', '.join(close)}?" if close else "call one of the tools that are listed",
     )
+
+
+def not_now(tool_id: str, chain: tuple[str, ...], abort: Abort | None, *, needs_async: bool) -> ToolError:
+    """Why a call that was found can't even begin."""
+    if needs_async:
+        return NeedsAsync(f"{tool_id} is asynchronous", hint="use invoke_async")
+    if len(chain) > MAX_DEPTH:
+        return TooDeep(f"more than {MAX_DEPTH} calls inside each other")
+    return CallCancelled(f"the call was stopped: {None if abort is None else abort.reason}")
 
 
 def tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) -> ToolError:
@@ -85,11 +97,9 @@ def ending(failure: BaseException, call_id: str) -> tuple[BaseException, CallSta
     return failure, "interrupted"
 
 
-def denial_of(error: BaseException | None) -> tuple[str | None, tuple[str, ...]]:
-    """Verdict and reasons for the record of a call that was not allowed."""
-    if isinstance(error, Denied):
-        return "deny", error.reasons
-    return None, ()
+def denial_of(error: BaseException) -> tuple[str, tuple[str, ...]] | None:
+    """Verdict and reasons for the record, where the call was not allowed."""
+    return ("deny", error.reasons) if isinstance(error, Denied) else None
 
 
 def failure_of(ports: Ports, error: BaseException) -> Failure:

@@ -7,10 +7,12 @@ from typing import Any
 
 from callboard.calls.decide import policy_failed, settle, still_allowed
 from callboard.calls.failures import (
+    MAX_DEPTH,
     denial_of,
     ending,
     failure_of,
     hidden,
+    not_now,
     tool_failure,
     unavailable,
     with_record,
@@ -23,16 +25,13 @@ from callboard.errors import (
     Aborted,
     CallCancelled,
     DeadlineExceeded,
-    NeedsAsync,
     OutcomeUnknown,
-    TooDeep,
 )
 from callboard.events import CallStarted, ToolCallRecord
 from callboard.policy import UNGOVERNED, CallView, Decision
 from callboard.types import ExecutionOptions, PendingCall, ToolContext, ToolResult
 from callboard.workers import watched
 
-MAX_DEPTH = 16
 new: Any = tuple.__new__  # a NamedTuple's own constructor takes twice the time
 
 
@@ -46,75 +45,73 @@ async def gate(
     chain = (*outer, call_id)
     token = current_chain.set(chain)
     abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
-    tool = frozen = decision = error = value = result = lock = job = context = None
-    kind, status, content, repaired, simulated, late = "", "ok", "", False, False, False
+    tool = frozen = error = value = result = lock = job = context = verdict = None
+    kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
     try:
         # 1. Find it, as far as this agent sees it.
         tool = snapshot.tools.get(tool_id)
         if tool is None or (
-            (options.grant is not None or tool.agents is not None or ports.visible is not None)
+            (options.grant is not None or tool.plan[7] is not None or ports.visible is not None)
             and hidden(ports, tool, options)
         ):
             tool = None
             raise unavailable(ports, snapshot, tool_id, options)
-        kind = tool.kind
+        kind, parse, work, simulation, threaded, wants_context, serial, _, finish = tool.plan
         simulated = bool(options.simulate) and kind != "read"
-        work, waits = (tool.simulate, tool.simulate_is_async) if simulated else (tool.run, tool.is_async)
-        if sync and waits:
-            raise NeedsAsync(f"{tool_id} is asynchronous", hint="use invoke_async")
-        if len(chain) > MAX_DEPTH:
-            raise TooDeep(f"more than {MAX_DEPTH} calls inside each other")
-        if abort is not None and abort.reason is not None:
-            raise CallCancelled(f"the call was stopped: {abort.reason}")
+        work, waits = simulation if simulated else work
+        if (sync and waits) or len(chain) > MAX_DEPTH or (abort is not None and abort.reason is not None):
+            raise not_now(tool_id, chain, abort, needs_async=sync and waits)
         # 2. Parse.
-        arguments, frozen, repaired = tool.parse(raw)
+        arguments, frozen, repaired = parse(raw)
         # 3. Hooks; what they rewrite is parsed again.
         if ports.before:
             view = new(CallView, (tool, frozen, call_id, key, options))
             arguments, frozen, repaired = await hooked(ports, view, (arguments, frozen, repaired), sync=sync)
         # 4. Decide.
         if ports.authorize is None:
-            decision, epoch = UNGOVERNED, None
+            (verdict, reasons), epoch = UNGOVERNED, None
         else:
             epoch = None if ports.policy_epoch is None else ports.policy_epoch()
             view = new(CallView, (tool, frozen, call_id, key, options))
             try:
-                answer = ports.authorize(view)
+                decision = ports.authorize(view)
             except Exception as failure:
                 raise policy_failed(failure) from failure
-            decision = answer if type(answer) is Decision and answer.verdict == "allow" else None
-            if decision is None:
+            if type(decision) is not Decision or decision.verdict != "allow":
                 parsed = (arguments, frozen, repaired)
-                decision, parsed, waited = await settle(ports, view, answer, parsed, sync=sync)
+                decision, parsed, waited = await settle(ports, view, decision, parsed, sync=sync)
                 arguments, frozen, repaired = parsed  # a person may have edited them
                 began += waited  # the deadline stands still while a person is asked
+            verdict, reasons = decision
         ends_at = None if deadline is None else began / 1e9 + deadline
         # 5. Its turn at the lock; only then it starts.
-        if tool.serial is not None:
-            await ports.locks.acquire(tool.serial, chain, abort, ends_at, sync=sync)
-            lock = tool.serial
+        if serial is not None:
+            await ports.locks.acquire(serial, chain, abort, ends_at, sync=sync)
+            lock = serial
         if epoch is not None and ports.policy_epoch is not None and ports.policy_epoch() != epoch:
-            decision = await still_allowed(ports, new(CallView, (tool, frozen, call_id, key, options)))
+            verdict, reasons = await still_allowed(
+                ports, new(CallView, (tool, frozen, call_id, key, options))
+            )
         if options.barrier is not None:
             await options.barrier(new(PendingCall, (call_id, key, tool_id, kind, tool.idempotent)))
         ports.emit(new(CallStarted, (
             call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
-            simulated, decision.verdict, decision.reasons,
+            simulated, verdict, reasons,
         )), options)  # fmt: skip
         # 6. Run, or simulate.
-        if tool.wants_context:
+        if wants_context:
             context = ToolContext(options, call_id, key, partial(report, ports, call_id, tool, options))
         try:
             if work is None:
                 value, result, content = PLACEHOLDER
             elif waits:
                 value = await watched(work(arguments, context), abort, ends_at)
-            elif sync or tool.worker == "inline":
+            elif sync or not threaded:
                 value = work(arguments, context)
             else:
                 job = ports.pool.submit(partial(work, arguments, context))
                 value = await watched(job.outcome(writes=kind != "read" and not simulated), abort, ends_at)
-        except (CallCancelled, DeadlineExceeded, OutcomeUnknown, NeedsAsync) as failure:
+        except (CallCancelled, DeadlineExceeded, OutcomeUnknown) as failure:
             if failure.invocation is not None:  # of a call inside this one
                 raise tool_failure(tool, call_id, failure) from failure
             if job is None or not job.finished or job.error is not None:
@@ -128,11 +125,12 @@ async def gate(
             raise tool_failure(tool, call_id, failure) from failure
         # 7. Check what came back.
         if work is not None:
-            value, result, content = tool.finish(value)
+            value, result, content = finish(value)
             if len(result) > MAX_CONTENT:
                 result, content = capped(ports, result, content)
     except BaseException as failure:  # noqa: BLE001 - recorded, then raised again
         error, status = ending(failure, call_id)
+        verdict, reasons = denial_of(error) or (verdict, reasons)
     try:  # noqa: SIM105 - a `with` would cost each call half a microsecond
         current_chain.reset(token)
     except ValueError:  # closed from another context, where the chain never was
@@ -146,7 +144,7 @@ async def gate(
     record = new(ToolCallRecord, (
         call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
         repaired, simulated, late or (deadline is not None and status == "ok" and duration > deadline * 1e9),
-        *(decision or denial_of(error)), None if error else result, error and failure_of(ports, error),
+        verdict, reasons, None if error else result, error and failure_of(ports, error),
         tool and tool.debug_steps,
     ))  # fmt: skip
     ports.emit(record, options)

@@ -22,7 +22,7 @@ class Snapshot(NamedTuple):
 class Catalog:
     """All tools, each with its owner, in declaration order."""
 
-    __slots__ = ("_number", "_owners", "_published", "_short_names", "_tools", "_toolsets", "sealed")
+    __slots__ = ("_number", "_owners", "_short_names", "_tools", "_toolsets", "published", "sealed")
 
     def __init__(self) -> None:
         self._tools: dict[str, RegisteredTool] = {}
@@ -30,7 +30,7 @@ class Catalog:
         self._toolsets: dict[str, str] = {}
         self._short_names: dict[str, tuple[str, ...]] = {}
         self._number = 0
-        self._published: Snapshot | None = None
+        self.published: Snapshot | None = None  # None after a change, until somebody looks
         self.sealed = False
 
     def add(self, tools: Iterable[RegisteredTool], owner: str = HOST) -> None:
@@ -98,14 +98,21 @@ class Catalog:
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot, made at the first look after a change."""
-        published = self._published
-        if published is None:
-            published = self._published = Snapshot(
+        if self.published is None:
+            self.published = Snapshot(
                 self._number,
                 MappingProxyType(dict(self._tools)),
                 MappingProxyType(dict(self._short_names)),
             )
-        return published
+        return self.published
+
+    def held(self) -> "Catalog":
+        """A sealed catalog that stays as this one is now."""
+        held = Catalog()
+        held.sealed = True
+        held.published = self.snapshot
+        held._tools = dict(self._tools)
+        return held
 
     def live(self) -> Iterator[RegisteredTool]:
         """The tools, with what is registered meanwhile; an id that is removed before its turn is left out."""
@@ -121,4 +128,4 @@ class Catalog:
 
     def _changed(self) -> None:
         self._number += 1
-        self._published = None
+        self.published = None

@@ -74,7 +74,6 @@ class ToolRegistry(Generic[ToolT]):
         debug: bool = False,
     ) -> None:
         self._catalog = Catalog()
-        self._pinned: Snapshot | None = None
         self._defaults = execution or _NOTHING
         self._debug = debug
         self._log = CallLog(max_events, max_bytes, tuple(listeners))
@@ -135,7 +134,7 @@ class ToolRegistry(Generic[ToolT]):
         """The same registry, held at its newest snapshot: what a run works with between two rounds."""
         held: ToolRegistry[ToolT] = object.__new__(type(self))
         held.__dict__.update(self.__dict__)
-        held._pinned = self._catalog.snapshot
+        held._catalog = self._catalog.held()
         return held
 
     def _entry(self, tool: Any) -> RegisteredTool:
@@ -161,7 +160,8 @@ class ToolRegistry(Generic[ToolT]):
                 policies or people that have to be waited for, need `invoke_async`.
         """
         if type(tool) is str and execution is abort is diagnostics is logger is None:
-            return drive(gate(self._ports, self.snapshot, tool, input, self._defaults, sync=True))
+            snapshot = self._catalog.published or self._catalog.snapshot
+            return drive(gate(self._ports, snapshot, tool, input, self._defaults, sync=True))
         return drive(self._passage(tool, input, abort, diagnostics, logger, execution, sync=True))
 
     def invoke_async(
@@ -180,7 +180,8 @@ class ToolRegistry(Generic[ToolT]):
             ToolError: when awaited, as `invoke`.
         """
         if type(tool) is str and execution is abort is diagnostics is logger is None:
-            return gate(self._ports, self.snapshot, tool, input, self._defaults, sync=False)
+            snapshot = self._catalog.published or self._catalog.snapshot
+            return gate(self._ports, snapshot, tool, input, self._defaults, sync=False)
         return self._passage(tool, input, abort, diagnostics, logger, execution, sync=False)
 
     async def invoke_batch(
@@ -220,7 +221,7 @@ class ToolRegistry(Generic[ToolT]):
     @property
     def snapshot(self) -> Snapshot:
         """What calls are made against now."""
-        return self._pinned or self._catalog.snapshot
+        return self._catalog.published or self._catalog.snapshot
 
     def get(self, tool_id: str) -> RegisteredTool | None:
         """The tool of that id, or None."""
@@ -252,7 +253,7 @@ class ToolRegistry(Generic[ToolT]):
 
     def values(self) -> Iterator[RegisteredTool]:
         """All tools, with those that are registered meanwhile."""
-        return self._catalog.live() if self._pinned is None else iter(self._pinned.tools.values())
+        return self._catalog.live()
 
     @property
     def definitions(self) -> tuple[RegisteredTool, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from callboard.conversation import ContentPart
+from callboard.tools.refs import closed_view
 from callboard.types import ToolContext
 
 Mode = Literal["read", "write"]
@@ -83,6 +84,11 @@ class Published(Protocol):
         """Stable digest of id, kind, description and schemas."""
         ...
 
+    @property
+    def kept(self) -> dict[Any, Any]:
+        """What others made from it and want to find again, such as its form in a dialect."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredTool:
@@ -140,6 +146,12 @@ class RegisteredTool:
     def input_schema(self) -> Mapping[str, Any]:
         """JSON Schema of the arguments."""
         return self.published.input_schema
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """JSON Schema of each parameter, each one complete: its `$defs` come along."""
+        schema = self.input_schema
+        return {name: closed_view(schema, part) for name, part in schema.get("properties", {}).items()}
 
     @property
     def output_schema(self) -> Mapping[str, Any] | None:
