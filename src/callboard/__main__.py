@@ -10,9 +10,9 @@ def main() -> None:
 
         print(f"callboard {__version__}")  # noqa: T201
         return
-    from callboard.cli import app  # noqa: PLC0415 - loaded for real commands only
+    from callboard.cli import main as command  # noqa: PLC0415 - loaded for real commands only
 
-    app()
+    sys.exit(command())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,82 @@
+"""The commands, their help, and what happens to errors."""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from callboard import __version__
+from callboard.cli import checking, records, run, tools
+from callboard.cli.exits import FAILED, STOPPED, USAGE
+from callboard.cli.output import debugging, print_error
+from callboard.errors import CallboardError, ConfigError
+
+_EXITS = """\
+
+Exit codes: 0 done, 1 failed or denied, 2 wrong usage or configuration, 3 a limit was reached, 130 stopped."""
+
+_EXAMPLES = """\
+Examples:
+  callboard run "what is in this folder?"
+  callboard tools list
+  callboard calls --status failed,denied
+"""
+
+
+def _group(name: str, text: str, examples: str) -> App:
+    return App(name=name, help=text, help_format="plaintext", help_epilogue=examples)
+
+
+app = App(
+    name="callboard",
+    version=f"callboard {__version__}",
+    help="The tool runtime for LLM agents: every call passes one gate.",
+    help_format="plaintext",
+    help_epilogue=_EXAMPLES + _EXITS,
+    exit_on_error=False,
+    print_error=False,
+    result_action="return_value",
+)
+_tools = _group("tools", "The tools that a run could call.", tools.EXAMPLES)
+_runs = _group("runs", "The runs that were recorded.", records.EXAMPLES)
+
+app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _EXITS)
+app.command(_tools)
+app.command(_runs)
+app.command(records.list_calls, name="calls", help_epilogue=records.CALLS_EXAMPLES)
+_tools.command(tools.list_tools, name="list", help_epilogue=tools.LIST_EXAMPLES)
+_tools.command(tools.show_tool, name="show", help_epilogue=tools.SHOW_EXAMPLES)
+_tools.command(tools.call_tool, name="call", help_epilogue=tools.CALL_EXAMPLES + _EXITS)
+_tools.command(checking.check_file, name="check", help_epilogue=checking.EXAMPLES)
+_runs.command(records.list_runs, name="list", help_epilogue=records.LIST_EXAMPLES)
+_runs.command(records.show_run, name="show", help_epilogue=records.SHOW_EXAMPLES)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code. Errors are a readable line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # an odd encoding never ends a run
+    try:
+        done = app(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except (CycloptsError, ConfigError) as error:
+        usage = "callboard --help, or --help after a command, shows how"
+        print_error(error, hint=usage if isinstance(error, CycloptsError) else None)
+        return USAGE
+    except CallboardError as error:
+        print_error(error)
+        return FAILED
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:  # `callboard calls | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if debugging():
+            raise
+        print_error(f"{type(error).__name__}: {error}", hint="CALLBOARD_DEBUG=1 shows where it came from")
+        return FAILED
+    return done if isinstance(done, int) else 0

@@ -1,0 +1,145 @@
+"""One line or block for each thing that a run shows, in words that read the same with and without colour."""
+
+import json
+from typing import Any, cast
+
+from rich.text import Text
+
+from callboard.cli.visible import visible
+from callboard.views import Card, Entry, Footer, Heading, Notice, Said
+
+_STYLES = {
+    "ok": "green",
+    "failed": "red",
+    "denied": "yellow",
+    "cancelled": "yellow",
+    "interrupted": "yellow",
+    "unknown": "bold red",
+    "pending": "dim",
+    "waiting": "bold yellow",
+    "running": "cyan",
+    "completed": "green",
+    "budget_exhausted": "yellow",
+}
+_WIDTH = 11  # of the word in front of a card
+_VALUE = 60  # characters of one argument
+_LINES = 6  # lines of a result
+
+
+def entry(shown: Entry) -> Text:
+    """Something finished, as it stands in the scrollback."""
+    match shown:
+        case Card():
+            return finished(shown)
+        case Said():
+            who = "" if shown.agent == "main" else f"{visible(shown.agent, '')}: "
+            return Text(f"{who}{visible(shown.text)}")
+        case Notice():
+            return Text.assemble(
+                ("note".ljust(_WIDTH), "yellow"), visible(shown.text, ""), (f" [{shown.code}]", "dim")
+            )
+        case Heading():
+            return Text(f"-- {visible(shown.text, '')}", "bold")
+
+
+def finished(card: Card) -> Text:
+    """A call that is done: how it ended, what it was, and the beginning of what came of it."""
+    status = card.status or "ok"
+    line = _front(card, status)
+    facts = [fact for fact, there in (("simulated", card.simulated), ("repaired", card.repaired)) if there]
+    if card.seconds is not None:
+        facts.append(seconds(card.seconds))
+    line.append(f"  ({', '.join(facts)})" if facts else "", "dim")
+    if card.error is not None:
+        line.append("\n" + _indented(f"{visible(card.error)} [{visible(card.code or status, '')}]"), "red")
+        if card.hint:
+            line.append("\n" + _indented(visible(card.hint)), "dim")
+    elif card.result is not None:
+        line.append("\n" + _indented(visible(readable(card.result))), "dim")
+    return line
+
+
+def unfinished(card: Card, now: float) -> Text:
+    """A call that is not done."""
+    line = _front(card, card.phase)
+    if card.phase == "running":
+        line.append(f"  {seconds(max(0.0, now - card.started_at))}", "dim")
+    if card.progress:
+        line.append(f"  {visible(readable(card.progress), '')}", "dim")
+    return line
+
+
+def _front(card: Card, word: str) -> Text:
+    line = Text("  " * card.depth)
+    line.append(word.ljust(_WIDTH), _STYLES.get(word, ""))
+    line.append(visible(card.tool, ""), "bold")
+    if card.agent not in {None, "main"}:
+        line.append(f" by {visible(str(card.agent), '')}", "dim")
+    told = arguments(card.arguments)
+    line.append(f" {told}" if told else "")
+    return line
+
+
+def arguments(text: str, width: int = _VALUE) -> str:
+    """JSON arguments as ``name=value`` in one line, each value shortened."""
+    try:
+        value: Any = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        return visible(_cut(text, 2 * width), "")
+    pairs = cast("dict[str, Any]", value).items()
+    return " ".join(
+        visible(f"{name}={_cut(json.dumps(one, ensure_ascii=False), width)}", "") for name, one in pairs
+    )
+
+
+def readable(text: str) -> str:
+    """JSON text for a person: a string as itself, anything else as it is."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, str) else text
+
+
+def seconds(value: float) -> str:
+    """A duration in the unit that fits it."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 60:  # noqa: PLR2004 - a minute
+        return f"{value:.1f} s"
+    return f"{int(value // 60)} min {int(value % 60)} s"
+
+
+def footer(state: Footer) -> Text:
+    """How the run ended, in one line."""
+    line = Text()
+    line.append(state.status.replace("_", " ").ljust(_WIDTH), f"bold {_STYLES.get(state.status, 'red')}")
+    facts = [
+        f"{state.rounds} round{'s' * (state.rounds != 1)}",
+        f"{state.calls} call{'s' * (state.calls != 1)}",
+    ]
+    if state.started_at is not None and state.finished_at is not None:
+        facts.append(seconds(max(0.0, state.finished_at - state.started_at)))
+    facts += [
+        f"{count} {visible(name, '').replace('_', ' ')}" for name, count in state.usage.items() if count
+    ]
+    if state.reason:
+        facts.insert(0, visible(state.reason, ""))
+    line.append(", ".join(facts), "dim")
+    if state.message:
+        line.append("\n" + _indented(visible(state.message)), "red")
+    return line
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _indented(text: str) -> str:
+    lines = text.rstrip("\n").split("\n")
+    shown = lines[:_LINES]
+    if len(lines) > _LINES:
+        shown.append(f"... {len(lines) - _LINES} more lines")
+    return "\n".join(f"{'':{_WIDTH}}{line}" for line in shown)

@@ -1,0 +1,81 @@
+"""Printing for the commands that answer and end: JSON, tables, text, and errors."""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from callboard.cli.visible import visible
+
+
+def to_line(value: Any) -> str:
+    """A value as JSON in one line of ASCII: a lone surrogate can't break the output."""
+    return json.dumps(value, separators=(",", ":"), default=_plain)
+
+
+def print_json(value: Any) -> None:
+    """A value as indented JSON on standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: mappings and tuples of other types as what they hold."""
+    if hasattr(value, "items"):
+        return dict(value)
+    if isinstance(value, frozenset | set | tuple):
+        return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - any element
+    return str(value)
+
+
+def print_text(text: str) -> None:
+    """Text of whatever origin on standard output."""
+    sys.stdout.write(visible(text, keep="\n\t") + "\n")
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table: fitted to the terminal, or whole lines with tabs between the cells where it is piped."""
+    cleaned = [[visible(cell, "").strip() for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for row in (headings, *cleaned):
+            sys.stdout.write("\t".join(row) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 - not needed where the output is piped
+    from rich.table import Table  # noqa: PLC0415 - same
+    from rich.text import Text  # noqa: PLC0415 - same
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for number, heading in enumerate(headings):
+        last = number == len(headings) - 1
+        table.add_column(heading, overflow="ellipsis" if last else "fold", no_wrap=last)
+    for row in cleaned:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def when(seconds: float | None) -> str:
+    """Unix time as the local time of a person."""
+    if seconds is None:
+        return ""
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def print_error(error: BaseException | str, hint: str | None = None) -> None:
+    """An error in a readable line on standard error; with CALLBOARD_DEBUG its traceback before it."""
+    if isinstance(error, BaseException):
+        if debugging():
+            traceback.print_exception(error)
+        hint = hint or getattr(error, "hint", None)
+        text = str(error) or type(error).__name__
+    else:
+        text = error
+    sys.stderr.write(f"error: {visible(text)}\n")
+    if hint:
+        sys.stderr.write(f"hint: {visible(hint)}\n")
+
+
+def debugging() -> bool:
+    """Whether CALLBOARD_DEBUG asks for tracebacks."""
+    return os.environ.get("CALLBOARD_DEBUG", "") not in {"", "0"}

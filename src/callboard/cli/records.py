@@ -1,0 +1,142 @@
+"""`callboard runs` and `callboard calls`: what was recorded."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from callboard.cli.exits import DONE, FAILED
+from callboard.cli.flags import AsJson, ConfigPath, Limit, Status, split
+from callboard.cli.output import print_error, print_json, print_table, print_text, when
+
+if TYPE_CHECKING:
+    from callboard.store import StoredRun
+    from callboard.store.store import Store
+
+EXAMPLES = """\
+Examples:
+  callboard runs list
+  callboard runs show 3f9a
+"""
+LIST_EXAMPLES = """\
+Examples:
+  callboard runs list
+  callboard runs list --status failed,cancelled --json
+"""
+SHOW_EXAMPLES = """\
+Examples:
+  callboard runs show 3f9a            (the beginning of an id is enough)
+  callboard runs show 3f9a --json
+"""
+CALLS_EXAMPLES = """\
+Examples:
+  callboard calls
+  callboard calls --run 3f9a --status failed,denied
+  callboard calls --tool write_file --json --limit 500
+"""
+
+
+def list_runs(
+    *, status: Status = None, limit: Limit = 20, json: AsJson = False, config: ConfigPath = None
+) -> int:
+    """The runs, newest first."""
+    from callboard.store import RunFilter  # noqa: PLC0415 - for this command only
+
+    store = _open(config)
+    found = [] if store is None else store.runs.list(RunFilter(status=split(status), limit=limit))
+    if json:
+        print_json([run.to_json() for run in found])
+        return DONE
+    rows = [
+        (
+            run.id,
+            when(run.started_at),
+            _status(run),
+            run.profile,
+            run.model or "",
+            run.input.replace("\n", " "),
+        )
+        for run in found
+    ]
+    print_table(("run", "started", "status", "profile", "model", "asked"), rows)
+    return DONE
+
+
+def show_run(
+    run: Annotated[str, Parameter(help="The run's id, or its beginning.")],
+    /,
+    *,
+    json: AsJson = False,
+    config: ConfigPath = None,
+) -> int:
+    """One run, as it was shown while it happened."""
+    store = _open(config)
+    found = None if store is None else store.runs.get(run)
+    if store is None or found is None:
+        print_error(f"there is no run {run!r}", hint="callboard runs list shows them")
+        return FAILED
+    events = list(store.events.of(found.id))
+    if json:
+        print_json({"run": found.to_json(), "events": events})
+        return DONE
+    from callboard.cli.history import lines  # noqa: PLC0415 - rich
+
+    for line in lines(found, events):
+        print_text(line)
+    return DONE
+
+
+def list_calls(
+    *,
+    run: Annotated[
+        str | None, Parameter(help="Only calls of this run, its id or the beginning of it.")
+    ] = None,
+    status: Status = None,
+    tool: Annotated[str | None, Parameter(help="Only calls of this tool.")] = None,
+    limit: Limit = 50,
+    json: AsJson = False,
+    config: ConfigPath = None,
+) -> int:
+    """The records of calls, newest first: those of runs, and those made outside of runs."""
+    from callboard.store import CallFilter  # noqa: PLC0415 - for this command only
+
+    store = _open(config)
+    if store is not None and run is not None and (found := store.runs.get(run)) is not None:
+        run = found.id
+    wanted = CallFilter(run=run, status=split(status), tool=tool, limit=limit)
+    calls = [] if store is None else store.calls.list(wanted)
+    if json:
+        print_json(calls)
+        return DONE
+    print_table(("started", "run", "tool", "status", "took", "what"), [_row(call) for call in calls])
+    return DONE
+
+
+def _row(call: dict[str, Any]) -> tuple[str, ...]:
+    failure: dict[str, Any] | None = call.get("failure")
+    what = call.get("arguments") or ""
+    if failure:
+        what = f"{failure['code']}: {failure['message']}  {what}"
+    return (
+        when(call["started_ns"] / 1e9),
+        call["run"] or "-",
+        call["tool_id"],
+        call["status"] + (" (simulated)" if call.get("simulated") else ""),
+        f"{call['duration_ns'] / 1e6:.1f} ms",
+        what,
+    )
+
+
+def _status(run: "StoredRun") -> str:
+    if run.status == "running":
+        return f"running {time.time() - run.started_at:.0f} s"
+    return run.status + (f" ({run.reason})" if run.reason else "")
+
+
+def _open(config: ConfigPath) -> "Store | None":
+    """The store, where there is one: looking never makes it."""
+    from callboard.config import load  # noqa: PLC0415 - pydantic
+    from callboard.store import open_store  # noqa: PLC0415 - SQLAlchemy comes with it
+
+    folder = load(config).state_folder
+    return open_store(folder) if folder.exists() else None

@@ -1,0 +1,164 @@
+"""`callboard run`: one run, shown while it happens."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+from cyclopts import Parameter
+
+from callboard.cli.exits import STOPPED, of_run
+from callboard.cli.flags import AsJson, Asking, ConfigPath
+from callboard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from callboard.cli.surfaces import Surface
+    from callboard.events import RunEvent
+    from callboard.types import Approver
+
+EXAMPLES = """\
+Examples:
+  callboard run "what is in this folder?"
+  callboard run "summarise notes.md into summary.md" --workspace ~/notes
+  callboard run "tidy up" --model openai:NAME --profile careful --json
+
+A call that asks is shown exactly as it would run: a allows it, Enter denies it.
+"""
+_FRAME = 0.1
+_STOPPING = "stopping: the run is being ended; Ctrl-C again ends it at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be run, and how it is shown."""
+
+    prompt: str
+    workspace: Path | None
+    model: str | None
+    profile: str
+    config: Path | None
+    asking: Asking
+    as_json: bool
+
+
+def run(
+    prompt: Annotated[str, Parameter(help="What the agent is asked to do.")],
+    /,
+    *,
+    workspace: Annotated[
+        Path | None, Parameter(help="The folder that file tools work in; else this one.")
+    ] = None,
+    model: Annotated[str | None, Parameter(help="local, provider:name, or a name of [models].")] = None,
+    profile: Annotated[str, Parameter(help="The profile of the run.")] = "loop",
+    json: AsJson = False,
+    config: ConfigPath = None,
+    asking: Asking | None = None,
+) -> int:
+    """Ask a model to do something with the tools, and watch it."""
+    return asyncio.run(_run(Order(prompt, workspace, model, profile, config, asking or Asking(), json)))
+
+
+async def _run(order: Order) -> int:
+    from callboard.cli.surfaces import Opening, surface  # noqa: PLC0415 - rich draws runs only
+    from callboard.host import Host  # noqa: PLC0415 - the engine
+
+    shown = surface(as_json=order.as_json)
+    approver = who_answers(order.asking, shown)
+    async with Host(order.config) as host:
+        handle = host.start(
+            order.prompt,
+            profile=order.profile,
+            model=order.model,
+            workspace=order.workspace,
+            approver=approver,
+        )
+        workspace = None if order.workspace is None else str(order.workspace)
+        shown.open(Opening(handle.id, handle.model.name, handle.model.reason, order.profile, workspace))
+        with interrupts(shown, lambda: handle.cancel("user_stopped")):
+            result = await follow(handle, shown)
+    return of_run(result.status)
+
+
+def who_answers(asking: Asking, shown: "Surface") -> "Approver":
+    """Whoever answers when a call asks: the file, `--yes`, the person at the terminal, else nobody.
+
+    Raises:
+        ConfigError: the answer file can't be used, or both were given.
+    """
+    from callboard.cli.answers import Answers  # noqa: PLC0415 - pydantic and rich come with them
+    from callboard.cli.approver import TerminalApprover, everything, nobody  # noqa: PLC0415 - same
+    from callboard.cli.keyboard import Keyboard  # noqa: PLC0415 - same
+
+    if asking.yes and asking.answers is not None:
+        raise ConfigError("--yes and --answers can't be given together")
+    if asking.answers is not None:
+        return Answers(asking.answers, shown.tell)
+    if asking.yes:
+        return everything()
+    keyboard = Keyboard()
+    if keyboard.usable and shown.console.is_terminal:
+        return TerminalApprover(shown, keyboard)
+    return nobody()
+
+
+class Followed(Protocol):
+    """A run that was started, as the host hands it out."""
+
+    def events(self) -> "AsyncIterator[RunEvent]":
+        """Its events, to the last."""
+        ...
+
+    async def result(self) -> Any:
+        """How it ended."""
+        ...
+
+
+async def follow(handle: Followed, shown: "Surface") -> Any:
+    """Show a run until it ends; returns its result."""
+    ticking = asyncio.create_task(_tick(shown))
+    result = None
+    try:
+        async for event in handle.events():
+            shown.show(event)
+        result = await handle.result()
+    finally:
+        ticking.cancel()
+        shown.close(result)
+    return result
+
+
+async def _tick(shown: "Surface") -> None:
+    while True:
+        await asyncio.sleep(_FRAME)
+        shown.tick()
+
+
+@contextlib.contextmanager
+def interrupts(shown: "Surface", stop: Callable[[], object]) -> Generator[None]:
+    """The first Ctrl-C or SIGTERM stops the run, which ends and is recorded; the second ends the process."""
+    loop = asyncio.get_running_loop()
+    pressed = False
+
+    def interrupted() -> None:
+        nonlocal pressed
+        if pressed:
+            shown.console.show_cursor(show=True)
+            os._exit(STOPPED)
+        pressed = True
+        shown.tell(_STOPPING)
+        stop()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels the command instead
+            loop.add_signal_handler(number, interrupted)
+    try:
+        yield
+    finally:
+        for number in signals:
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)

@@ -1,0 +1,202 @@
+"""`callboard tools list|show|call`: the tools of this folder's configuration."""
+
+import asyncio
+import json as jsonlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from cyclopts import CycloptsError, Parameter
+
+from callboard.cli.exits import DONE, FAILED
+from callboard.cli.flags import AsJson, Asking, ConfigPath
+from callboard.cli.output import print_error, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from callboard.tools import RegisteredTool
+    from callboard.types import ToolResult
+
+EXAMPLES = """\
+Examples:
+  callboard tools list
+  callboard tools call add a=1 b=2
+"""
+LIST_EXAMPLES = """\
+Examples:
+  callboard tools list
+  callboard tools list --json
+"""
+SHOW_EXAMPLES = """\
+Examples:
+  callboard tools show add
+  callboard tools show add --json
+"""
+CALL_EXAMPLES = """\
+Examples:
+  callboard tools call add a=1 b=2
+  callboard tools call add '{"a": 1, "b": 2}' --json
+  callboard tools call save_note title=x body="hello" --simulate
+
+The call passes the gate like a model's: it is checked, decided and recorded, and may ask you.
+"""
+
+Name = Annotated[str, Parameter(help="The tool's id.")]
+
+
+def list_tools(*, json: AsJson = False, config: ConfigPath = None) -> int:
+    """The tools, with their mode and what they are for."""
+    return asyncio.run(_list(config, as_json=json))
+
+
+async def _list(config: "Path | None", *, as_json: bool) -> int:
+    from callboard.host import Host  # noqa: PLC0415 - for this command only
+
+    async with Host(config) as host:
+        tools = host.registry.definitions
+    if as_json:
+        print_json([described(tool) for tool in tools])
+        return DONE
+    rows = [(tool.id, tool.kind, (tool.description or "").split("\n")[0]) for tool in tools]
+    print_table(("tool", "mode", "what it does"), rows)
+    return DONE
+
+
+def described(tool: "RegisteredTool") -> dict[str, Any]:
+    """A tool as JSON: what is published of it."""
+    return {
+        "id": tool.id,
+        "kind": tool.kind,
+        "description": tool.description,
+        "parameters": tool.input_schema,
+        "result": tool.output_schema,
+        "fingerprint": tool.fingerprint,
+    }
+
+
+def show_tool(name: Name, /, *, json: AsJson = False, config: ConfigPath = None) -> int:
+    """One tool: its description and the schema that a model sees."""
+    return asyncio.run(_show(name, config, as_json=json))
+
+
+async def _show(name: str, config: "Path | None", *, as_json: bool) -> int:
+    from callboard.host import Host  # noqa: PLC0415 - for this command only
+
+    async with Host(config) as host:
+        tool = host.registry.require(name)
+    shown = described(tool)
+    if as_json:
+        print_json(shown)
+        return DONE
+    print_text(f"{tool.id} ({tool.kind})\n")
+    print_text(tool.description or "no description: a model would not know what it is for")
+    for title in ("parameters", "result"):
+        if shown[title] is not None:
+            print_text(f"\n{title}:")
+            print_json(shown[title])
+    print_text(f"\nfingerprint: {tool.fingerprint}")
+    return DONE
+
+
+def call_tool(
+    name: Name,
+    /,
+    *arguments: Annotated[str, Parameter(help="One JSON object, or name=value for each argument.")],
+    json: AsJson = False,
+    simulate: Annotated[
+        bool, Parameter(negative="", help="A write is simulated: nothing is changed.")
+    ] = False,
+    config: ConfigPath = None,
+    asking: Asking | None = None,
+) -> int:
+    """Call a tool through the gate."""
+    return asyncio.run(_call(name, arguments, config, asking or Asking(), simulate=simulate, as_json=json))
+
+
+async def _call(
+    name: str,
+    words: Sequence[str],
+    config: "Path | None",
+    asking: Asking,
+    *,
+    simulate: bool,
+    as_json: bool,
+) -> int:
+    from rich.console import Console  # noqa: PLC0415 - for this command only
+
+    from callboard.cli.run import interrupts, who_answers  # noqa: PLC0415 - same
+    from callboard.cli.surfaces import Lines  # noqa: PLC0415 - same
+    from callboard.errors import ToolError  # noqa: PLC0415 - same
+    from callboard.host import Host  # noqa: PLC0415 - same
+    from callboard.types import Abort, ExecutionOptions  # noqa: PLC0415 - same
+
+    shown = Lines(Console(stderr=True))
+    abort = Abort()
+    async with Host(config) as host:
+        tool = host.registry.get(name)
+        raw = arguments_of(words, {} if tool is None else tool.input_schema)
+        execution = ExecutionOptions(abort=abort, approver=who_answers(asking, shown), simulate=simulate)
+        try:
+            with interrupts(shown, abort.set):
+                result = await host.registry.invoke_async(name, raw, execution=execution)
+        except ToolError as error:
+            _print_failure(error, as_json=as_json)
+            return FAILED
+    _print_result(result, as_json=as_json)
+    return DONE
+
+
+def _print_result(result: "ToolResult[Any]", *, as_json: bool) -> None:
+    from callboard.events import call_event_to_json  # noqa: PLC0415 - loaded by the call anyway
+
+    if not as_json:
+        print_text(result.text)
+        return
+    record = call_event_to_json(result.invocation)
+    value = None if record["result"] is None else jsonlib.loads(record["result"])
+    print_json({"ok": True, "value": value, "text": result.text, "record": record})
+
+
+def _print_failure(error: Any, *, as_json: bool) -> None:
+    from callboard.events import call_event_to_json  # noqa: PLC0415 - loaded by the call anyway
+
+    if not as_json:
+        print_error(f"{error} [{error.code}]", hint=error.hint)
+        return
+    record = None if error.invocation is None else call_event_to_json(error.invocation)
+    print_json({"ok": False, "error": str(error), "code": error.code, "hint": error.hint, "record": record})
+
+
+def arguments_of(words: Sequence[str], schema: Mapping[str, Any]) -> str:
+    """The JSON text of a call's arguments: as it was typed, or put together from ``name=value``.
+
+    A value is taken as text where the schema takes text, else as JSON where it is JSON.
+
+    Raises:
+        CycloptsError: a word is neither.
+    """
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        return words[0]
+    made: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise CycloptsError(msg=f"{word!r} is neither one JSON object nor name=value")
+        made[name] = _value(text, schema.get("properties", {}).get(name, {}))
+    return jsonlib.dumps(made)
+
+
+def _value(text: str, schema: Mapping[str, Any]) -> Any:
+    if _takes_text(schema):
+        return text
+    try:
+        return jsonlib.loads(text)
+    except ValueError:
+        return text
+
+
+def _takes_text(schema: Mapping[str, Any]) -> bool:
+    kind = schema.get("type")
+    if kind == "string" or (isinstance(kind, list) and "string" in kind):
+        return True
+    return any(_takes_text(cast("Mapping[str, Any]", part)) for part in schema.get("anyOf", ()))

@@ -1,0 +1,134 @@
+"""`callboard tools check`: what works, what does not and why, and what models would see."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from callboard.cli import main
+
+GOOD = '''
+from __future__ import annotations
+import neighbour
+from typing import Annotated
+from pydantic import Field
+from callboard import tool, ToolRegistry
+
+@tool(mode="read")
+def add(a: int, b: Annotated[int, Field(description="the other")]) -> int:
+    """Add two numbers.
+
+    Args:
+        a: one
+    """
+    return a + b
+
+same = add
+several = [add]
+registry = ToolRegistry().register(add)
+
+@tool(name="far/away")
+def far(d: dict[str, int]) -> None:
+    pass
+'''
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "neighbour.py").write_text("")
+    path = tmp_path / "mytools.py"
+    path.write_text(GOOD)
+    return path
+
+
+def checked(file: Path, capsys: pytest.CaptureFixture[str], *, code: int = 0) -> str:
+    assert main(["tools", "check", str(file)]) == code
+    said = capsys.readouterr()
+    assert said.err == ""
+    return said.out
+
+
+def test_each_tool_is_shown_as_each_dialect_sees_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tools", "check", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["file"] == str(file)
+    assert report["errors"] == []
+    add, far = report["tools"]
+    assert (add["id"], add["kind"], add["description"], add["warnings"]) == (
+        "add",
+        "read",
+        "Add two numbers.",
+        [],
+    )
+    assert set(add["schemas"]) == {"openai", "anthropic", "mcp"}
+    assert add["schemas"]["openai"]["function"]["strict"] is True
+    assert add["schemas"]["anthropic"]["input_schema"]["required"] == ["a", "b"]
+    assert far["warnings"] == [
+        f"models see it as {far['schemas']['mcp']['name']!r}",
+        "it has no description: a model would not know what it is for",
+        "without a description: d",
+        "its schema is beyond OpenAI's strict mode, so the model may send other arguments",
+    ]
+
+
+def test_the_report_for_people_ends_with_the_count(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = checked(file, capsys)
+    assert said.startswith("add (read)\n  Add two numbers.\n  openai     {")
+    assert "  warning    without a description: d\n" in said
+    assert said.endswith("2 tools, 0 errors\n")
+
+
+def test_a_tool_that_cant_work_is_named_and_the_others_are_checked(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(GOOD + "\n@tool\ndef move(**more: int) -> None: ...\n")
+    said = checked(file, capsys, code=1)
+    assert "add (read)" in said
+    assert "error: move: tool 'move', parameter **more:" in said
+    assert said.endswith("2 tools, 1 error\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1\nimport nothing_of_that_name", "mytools.py:2: ModuleNotFoundError: No module named"),
+        ("def broken(:\n", "SyntaxError: invalid syntax"),
+        ("raise SystemExit(3)", "mytools.py:1: SystemExit: 3"),
+        (
+            "x = 1",
+            "mytools.py: no tools were found in the file\nhint: decorate its functions with @callboard.tool",
+        ),
+    ],
+)
+def test_a_file_that_gives_no_tools_says_why(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mytools.py"
+    file.write_text(text)
+    assert said in checked(file, capsys, code=1)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "none.py: FileNotFoundError" in checked(tmp_path / "none.py", capsys, code=1)
+    assert "is no Python file" in checked(tmp_path / "notes.md", capsys, code=1)
+
+
+def test_tools_of_lists_registries_and_of_the_seeds_shape_are_found(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "json.py"  # a name that must not take the place of the library's
+    file.write_text(
+        "from callboard import tool, ToolRegistry\n"
+        "from callboard.registry import Toolset\n"
+        "import json; json.dumps\n"
+        "def made(name):\n    return tool(name=name, mode='read')(lambda: 1)\n"
+        "registry = ToolRegistry().register(made('one'))\n"
+        "toolset = Toolset('set', [made('two')], prefix='set')\n"
+        "several = [made('three'), 3]\n"
+        "four = {'id': 'four', 'kind': 'read', 'parse_input': lambda x: x, 'parse_output': lambda x: x,"
+        " 'execute': lambda x: x}\n",
+    )
+    assert main(["tools", "check", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [tool["id"] for tool in report["tools"]] == ["one", "set-two", "three", "four"]
