@@ -108,7 +108,7 @@ async def _decide(ports: Ports, view: CallView) -> Decision:
 async def _checked(decided: Any, view: CallView) -> Decision:
     if isawaitable(decided):
         try:
-            decided = await watched(_awaited(decided), view.options.abort, None)
+            decided = await watched(_awaited(decided), view.options.abort)
         except CallCancelled:
             raise
         except Exception as error:
@@ -187,7 +187,7 @@ async def _asked(
 
 async def _answer(approver: Approver, request: ApprovalRequest, abort: Abort | None) -> ApprovalAnswer:
     try:
-        answer: object = await watched(_awaited(approver.ask(request)), abort, None)
+        answer: object = await watched(_awaited(approver.ask(request)), abort)
     except CallCancelled:
         raise
     except Exception as error:

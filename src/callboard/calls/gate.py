@@ -45,18 +45,19 @@ async def gate(
     chain = (*outer, call_id)
     token = current_chain.set(chain)
     abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
-    tool = frozen = error = value = result = lock = job = context = verdict = None
+    frozen = error = value = result = lock = job = context = verdict = debug_steps = None
     kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
     try:
         # 1. Find it, as far as this agent sees it.
-        tool = snapshot.tools.get(tool_id)
-        if tool is None or (
-            (options.grant is not None or tool.plan[7] is not None or ports.visible is not None)
-            and hidden(ports, tool, options)
-        ):
-            tool = None
+        found = snapshot.plans.get(tool_id)
+        if found is None:
             raise unavailable(ports, snapshot, tool_id, options)
-        kind, parse, work, simulation, threaded, wants_context, serial, _, finish = tool.plan
+        tool, plan = found
+        kind, parse, work, simulation, threaded, wants_context, serial, agents, finish, debug_steps = plan
+        restricted = options.grant is not None or agents is not None or ports.visible is not None
+        if restricted and hidden(ports, tool, options):
+            kind, debug_steps = "", None
+            raise unavailable(ports, snapshot, tool_id, options)
         simulated = bool(options.simulate) and kind != "read"
         work, waits = simulation if simulated else work
         if (sync and waits) or len(chain) > MAX_DEPTH or (abort is not None and abort.reason is not None):
@@ -83,10 +84,9 @@ async def gate(
                 arguments, frozen, repaired = parsed  # a person may have edited them
                 began += waited  # the deadline stands still while a person is asked
             verdict, reasons = decision
-        ends_at = None if deadline is None else began / 1e9 + deadline
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
-            await ports.locks.acquire(serial, chain, abort, ends_at, sync=sync)
+            await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
             lock = serial
         if epoch is not None and ports.policy_epoch is not None and ports.policy_epoch() != epoch:
             verdict, reasons = await still_allowed(
@@ -105,12 +105,13 @@ async def gate(
             if work is None:
                 value, result, content = PLACEHOLDER
             elif waits:
-                value = await watched(work(arguments, context), abort, ends_at)
+                value = await watched(work(arguments, context), abort, began, deadline)
             elif sync or not threaded:
                 value = work(arguments, context)
             else:
                 job = ports.pool.submit(partial(work, arguments, context))
-                value = await watched(job.outcome(writes=kind != "read" and not simulated), abort, ends_at)
+                writes = kind != "read" and not simulated
+                value = await watched(job.outcome(writes=writes), abort, began, deadline)
         except (CallCancelled, DeadlineExceeded, OutcomeUnknown) as failure:
             if failure.invocation is not None:  # of a call inside this one
                 raise tool_failure(tool, call_id, failure) from failure
@@ -145,7 +146,7 @@ async def gate(
         call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
         repaired, simulated, late or (deadline is not None and status == "ok" and duration > deadline * 1e9),
         verdict, reasons, None if error else result, error and failure_of(ports, error),
-        tool and tool.debug_steps,
+        debug_steps,
     ))  # fmt: skip
     ports.emit(record, options)
     if error is None:

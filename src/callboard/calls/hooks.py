@@ -39,5 +39,5 @@ async def _answer(ports: Ports, hook: BeforeHook, view: CallView, *, sync: bool)
         answer = hook(view)
     else:
         job = ports.pool.submit(partial(hook, view))
-        answer = await watched(job.outcome(writes=False), view.options.abort, None)
+        answer = await watched(job.outcome(writes=False), view.options.abort)
     return await answer if isawaitable(answer) else answer

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from callboard.catalog.toolset import Toolset
 from callboard.errors import RegistrationError, SealedError
 from callboard.tools import RegisteredTool
+from callboard.tools.entry import Plan
 
 HOST = "host"
 
@@ -16,6 +17,7 @@ class Snapshot(NamedTuple):
 
     number: int
     tools: Mapping[str, RegisteredTool]
+    plans: Mapping[str, tuple[RegisteredTool, Plan]]
     short_names: Mapping[str, tuple[str, ...]]
 
 
@@ -102,17 +104,20 @@ class Catalog:
             self.published = Snapshot(
                 self._number,
                 MappingProxyType(dict(self._tools)),
+                {name: (tool, tool.plan) for name, tool in self._tools.items()},
                 MappingProxyType(dict(self._short_names)),
             )
         return self.published
 
-    def held(self) -> "Catalog":
-        """A sealed catalog that stays as this one is now."""
-        held = Catalog()
-        held.sealed = True
-        held.published = self.snapshot
-        held._tools = dict(self._tools)
-        return held
+    def copy(self) -> "Catalog":
+        """An open catalog with the same tools and owners; the two go their own ways from here."""
+        made = Catalog()
+        made._tools = dict(self._tools)
+        made._owners = dict(self._owners)
+        made._toolsets = dict(self._toolsets)
+        made._short_names = dict(self._short_names)
+        made._number = self._number
+        return made
 
     def live(self) -> Iterator[RegisteredTool]:
         """The tools, with what is registered meanwhile; an id that is removed before its turn is left out."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from inspect import isawaitable, isroutine
 from typing import Any
 
-from callboard.tools import RegisteredTool, Tool
+from callboard.tools import RegisteredTool
 from callboard.types import ToolContext
 
 _log = logging.getLogger("callboard.registry")
@@ -45,7 +45,7 @@ def watch_mutations(entry: RegisteredTool) -> RegisteredTool:
 
 def _owner(source: Any) -> object | None:
     """The object whose state a call could change; plain functions have none."""
-    work: Any = getattr(source, "function", source) if isinstance(source, Tool) else source
+    work: Any = getattr(source, "function", source)
     owner: object = getattr(work, "__self__", work)
     return owner if hasattr(owner, "__dict__") and not isroutine(owner) else None
 

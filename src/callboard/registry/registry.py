@@ -130,12 +130,16 @@ class ToolRegistry(Generic[ToolT]):
         self._catalog.seal()
         return self
 
+    def derived(self) -> "ToolRegistry[ToolT]":
+        """A registry with these tools that goes its own way from here; policy, log and locks stay shared."""
+        made: ToolRegistry[ToolT] = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._catalog = self._catalog.copy()
+        return made
+
     def pinned(self) -> "ToolRegistry[ToolT]":
-        """The same registry, held at its newest snapshot: what a run works with between two rounds."""
-        held: ToolRegistry[ToolT] = object.__new__(type(self))
-        held.__dict__.update(self.__dict__)
-        held._catalog = self._catalog.held()
-        return held
+        """This registry, held at its newest snapshot: what a run works with between two rounds."""
+        return self.derived().seal()
 
     def _entry(self, tool: Any) -> RegisteredTool:
         entry = registered(tool)

@@ -1,7 +1,7 @@
 """The frozen form in which a registry keeps a tool, with all that the gate needs chosen beforehand."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from callboard.conversation import ContentPart
@@ -9,7 +9,7 @@ from callboard.tools.refs import closed_view
 from callboard.types import ToolContext
 
 Mode = Literal["read", "write"]
-# What one parse gives: the value that the tool receives, the JSON text that passed (None where the tool's own
+# What one parse gives: the value for the tool, the JSON text that passed (None where the tool's own
 # parser was given something that is no JSON), and whether a repair was needed.
 Parsed = tuple[Any, str | None, bool]
 Parse = Callable[[Any], Parsed]
@@ -18,7 +18,7 @@ Finished = tuple[Any, str, str | tuple[ContentPart, ...]]
 Finish = Callable[[Any], Finished]
 Run = Callable[[Any, ToolContext | None], Any]
 # What the gate reads of an entry, in one look: kind, parse, (run, whether it waits), (simulate, whether it
-# waits), whether it takes a thread, whether it wants a context, its lock, who may see it, finish.
+# waits), whether it takes a thread, whether it wants a context, its lock, who may see it, finish, steps.
 Plan = tuple[
     str,
     Parse,
@@ -29,6 +29,7 @@ Plan = tuple[
     str | None,
     frozenset[str] | None,
     Finish,
+    Any,
 ]
 
 
@@ -120,11 +121,11 @@ class RegisteredTool:
     agents: frozenset[str] | None  # who may see it; None: everybody
     idempotent: bool
     mask_errors: bool
-    plan: Plan = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Lay out the plan: `__getattr__` makes every look at an attribute a slow one."""
-        plan: Plan = (
+    @property
+    def plan(self) -> Plan:
+        """What the gate reads; a snapshot lays it out, because `__getattr__` slows every look at an entry."""
+        return (
             self.kind,
             self.parse,
             (self.run, self.is_async),
@@ -134,8 +135,8 @@ class RegisteredTool:
             self.serial,
             self.agents,
             self.finish,
+            self.debug_steps,
         )
-        object.__setattr__(self, "plan", plan)
 
     @property
     def description(self) -> str | None:

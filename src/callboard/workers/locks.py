@@ -12,6 +12,7 @@ from callboard.workers.threads import Job
 from callboard.workers.waiting import watched
 
 Chain = tuple[str, ...]  # invocation ids, outermost first
+Until = tuple[int, float | None]  # since when (monotonic nanoseconds) a deadline counts, and the deadline
 
 
 class Locks:
@@ -26,7 +27,7 @@ class Locks:
         self._queues: dict[str, deque[tuple[Chain, Future[None]]]] = {}
 
     async def acquire(
-        self, name: str, chain: Chain, abort: Abort | None, ends_at: float | None, *, sync: bool
+        self, name: str, chain: Chain, abort: Abort | None, until: Until, *, sync: bool
     ) -> None:
         """Wait for the turn of the call that `chain` ends with.
 
@@ -40,9 +41,9 @@ class Locks:
             return
         try:
             if sync:
-                self._wait(name, turn, abort, ends_at)
+                self._wait(name, turn, abort, until)
             else:
-                await watched(_resolved(turn), abort, ends_at)
+                await watched(_resolved(turn), abort, *until)
         except BaseException:
             if not turn.cancel():  # its turn came in the same moment
                 self._leave(name, chain[-1])
@@ -65,7 +66,8 @@ class Locks:
             self._queues.setdefault(name, deque()).append((chain, turn))
             return turn
 
-    def _wait(self, name: str, turn: "Future[None]", abort: Abort | None, ends_at: float | None) -> None:
+    def _wait(self, name: str, turn: "Future[None]", abort: Abort | None, until: Until) -> None:
+        began_ns, deadline = until
         if asyncio._get_running_loop() is not None:  # noqa: SLF001 - the public form raises
             raise Busy(
                 f"the lock {name!r} is held, and a sync call can't wait for it on an event loop's thread",
@@ -73,7 +75,7 @@ class Locks:
             )
         take_back = None if abort is None else abort.subscribe(lambda _: turn.cancel())
         try:
-            turn.result(None if ends_at is None else max(0.0, ends_at - monotonic()))
+            turn.result(None if deadline is None else max(0.0, began_ns / 1e9 + deadline - monotonic()))
         except TimeoutError:
             raise DeadlineExceeded("the call waited for its lock until its deadline") from None
         except BaseException as error:

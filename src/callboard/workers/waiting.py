@@ -79,7 +79,7 @@ class Watch:
 
     __slots__ = ("_asked", "_grace", "_open", "_take_back", "bucket", "error", "force", "loop", "task")
 
-    def __init__(self, abort: Abort | None, ends_at: float | None) -> None:
+    def __init__(self, abort: Abort | None, began_ns: int, deadline: float | None) -> None:
         try:
             task = asyncio.current_task()
         except RuntimeError:  # no event loop runs here
@@ -95,8 +95,8 @@ class Watch:
         self._asked = 0
         self._grace: asyncio.TimerHandle | None = None
         self._take_back: Callable[[], None] | None = None
-        if ends_at is not None:
-            _clock_of(self.loop).arm(self, ends_at)
+        if deadline is not None:
+            _clock_of(self.loop).arm(self, began_ns / 1e9 + deadline)
         if abort is not None:
             self._take_back = abort.subscribe(self._aborted)
 
@@ -143,9 +143,16 @@ class Watch:
 def watched(
     work: Coroutine[Any, Any, Any],
     abort: Abort | None,
-    ends_at: float | None,
+    began_ns: int = 0,
+    deadline: float | None = None,
 ) -> Generator[Any, Any, Any]:
-    """Await `work` until it ends, `abort` is set, or `ends_at` (monotonic seconds) passes.
+    """Await `work` until it ends, `abort` is set, or the deadline passes.
+
+    Args:
+        work: what is awaited.
+        abort: ends it.
+        began_ns: since when the deadline counts, on the monotonic clock.
+        deadline: seconds.
 
     Raises:
         CallCancelled: the abort was set.
@@ -161,7 +168,7 @@ def watched(
         return done.value
     except asyncio.CancelledError as error:
         raise _cancelled_itself() from error
-    watch = Watch(abort, ends_at)
+    watch = Watch(abort, began_ns, deadline)
     cancels = watch.task.cancelling()
     value = unknown = None
     try:
