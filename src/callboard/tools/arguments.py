@@ -168,7 +168,7 @@ def _check_names(tool_id: str, fields: Sequence[_Field]) -> None:
         other = seen.setdefault(each.wire, each.name)
         if other != each.name:
             raise RegistrationError(
-                f"tool {tool_id!r}: the parameters {other!r} and {each.name!r} are both called {each.wire!r} by the model",
+                f"tool {tool_id!r}: parameters {other!r} and {each.name!r} are both shown as {each.wire!r}",
                 hint="give them different aliases",
             )
 

@@ -1,4 +1,4 @@
-"""How the gate calls what was registered: the function by name, generators to their end, companions by fit."""
+"""How the gate calls what was registered: functions by name, generators to their end, companions by fit."""
 
 import inspect
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from callboard.errors import RegistrationError
-from callboard.tools.define import is_async, is_async_generator, is_generator
+from callboard.tools.define import is_async_generator, is_generator
 from callboard.tools.entry import Run
 from callboard.tools.signature import Signature, read_signature
 from callboard.types import ToolContext
@@ -82,7 +82,6 @@ def companion(tool_id: str, role: str, function: Callable[..., Any], names: Coll
         RegistrationError: for a parameter that the tool can't fill.
     """
     signature = read_signature(f"{tool_id} ({role})", function, {})
-    context = signature.context
     wanted = [parameter.name for parameter in signature.parameters]
     strangers = [parameter for parameter in signature.parameters if parameter.name not in names]
     if strangers and len(wanted) == 1 and strangers[0].default is inspect.Parameter.empty:
@@ -101,22 +100,3 @@ def _whole(function: Callable[..., Any], signature: Signature) -> Run:
     only = signature.parameters[0].name
     call = _plain_caller(function, signature)
     return lambda arguments, ctx: call({only: arguments}, ctx)
-
-
-def fitted(function: Callable[..., Any], offered: int) -> Callable[..., Any]:
-    """The function, called with as many of the offered positional arguments as it takes."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # a builtin without a signature: offer the first
-        return function if offered == 1 else lambda *given: function(given[0])
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return function
-    takes = sum(each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in parameters)
-    if takes >= offered:
-        return function
-    return lambda *given: function(*given[:takes])
-
-
-def gives_awaitable(function: Callable[..., Any] | None) -> bool:
-    """Whether calling it gives something to await."""
-    return function is not None and is_async(function)

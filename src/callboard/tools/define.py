@@ -1,10 +1,10 @@
 """`@tool`: a function becomes a Tool, which only a registry executes."""
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from inspect import currentframe
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
@@ -59,7 +59,7 @@ class Tool(Generic[F]):
         """The mode: `read` or `write`."""
         return self.options.mode
 
-    def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[Callable[..., Any]]":
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[Any]":
         """A decorated method of an instance is a Tool of the bound method."""
         bind = getattr(self.function, "__get__", None)
         if instance is None or bind is None or isinstance(self.function, type):
@@ -113,12 +113,12 @@ def tool(
     parse_input: Callable[..., Any] | None = None,
     parse_output: Callable[..., Any] | None = None,
 ) -> Callable[[F], Tool[F]]: ...
-def tool(function: Any = None, /, **options: Any) -> Any:
+def tool(function: Any = None, /, **options: Any) -> Any:  # noqa: D417 - the options are told one by one
     """Make a tool of a function, coroutine, generator, method, partial or callable object.
 
-    Parameters, their types and their descriptions come from the signature and the docstring (Google, NumPy or
-    Sphinx style); a parameter of type `ToolContext` is filled in and not shown to the model. What can't work is
-    refused when the tool is registered.
+    Parameters, their types and their descriptions come from the signature and the docstring (Google, NumPy
+    or Sphinx style); a parameter of type `ToolContext` is filled in and not shown to the model. What can't
+    work is refused when the tool is registered.
 
     Args:
         function: what is decorated; the rest is given by name.
@@ -142,10 +142,10 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     """
     made = ToolOptions(**options)
     if function is not None:
-        return Tool(function, made, _visible(function, sys._getframe(1)))  # noqa: SLF001 - the defining frame
+        return Tool(function, made, _visible(function, currentframe()))
 
     def decorate(target: Any) -> Tool[Any]:
-        return Tool(target, made, _visible(target, sys._getframe(1)))  # noqa: SLF001 - the defining frame
+        return Tool(target, made, _visible(target, currentframe()))
 
     return decorate
 
@@ -154,6 +154,7 @@ def _visible(function: Any, frame: FrameType | None) -> Mapping[str, Any]:
     """The local names that string annotations mention, where the function is being defined."""
     wanted = names_in_annotations(function)
     found: dict[str, Any] = {}
+    frame = None if frame is None else frame.f_back  # that of the decorator's caller
     while wanted and frame is not None:
         local = frame.f_locals
         found = {**{name: local[name] for name in wanted if name in local}, **found}
@@ -181,6 +182,6 @@ def is_generator(function: Any) -> bool:
 def _answers(function: Any, question: Callable[[Any], bool]) -> bool:
     while isinstance(function, partial):
         function = function.func
-    return question(function) or (
-        not inspect.isroutine(function) and question(getattr(type(function), "__call__", None))
-    )
+    if question(function) or inspect.isroutine(function):
+        return question(function)
+    return callable(function) and question(type(function).__call__)

@@ -13,6 +13,7 @@ from callboard.tools.strictness import breaks_strict
 
 Dialect = Literal["openai", "anthropic", "mcp"]
 Refs = Literal["keep", "inline"]
+Strict = bool | None
 # OpenAI refuses the whole request for a longer one.
 _OPENAI_DESCRIPTION = 1024
 
@@ -54,10 +55,10 @@ def export(
     Args:
         tools: in any order.
         dialect: `openai`, `anthropic` or `mcp`.
-        refs: `keep` keeps local references; `inline` writes out those that are on no cycle, for models that do not
+        refs: `keep` keeps local references; `inline` writes out those on no cycle, for models that do not
             follow them.
-        strict: for `openai`. None: strict where the schema satisfies strict mode; True: the others are left out;
-            False: never.
+        strict: for `openai`. None: strict where the schema satisfies strict mode; True: the others are left
+            out; False: never.
 
     Raises:
         ValueError: for an unknown dialect.
@@ -78,15 +79,16 @@ def export(
     return Export(definitions, names, left_out)
 
 
-def _fragment(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: bool | None) -> dict[str, Any]:
+def _fragment(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
     """The definition without its name; made once for each entry."""
-    kept, key = entry.published.kept, (dialect, refs, strict)
+    kept: dict[Any, Any] = entry.published.kept
+    key = (dialect, refs, strict)
     if key not in kept:
         kept[key] = _made(entry, dialect, refs, strict)
     return kept[key]
 
 
-def _made(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: bool | None) -> dict[str, Any]:
+def _made(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
     try:
         schema = dict(entry.input_schema)
         if _DIALECTS[dialect].flat:
@@ -101,11 +103,13 @@ def _made(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: bool | No
         raise _Unsayable(error.code, str(error)) from None
     except _Unsayable:
         raise
-    except Exception as error:  # noqa: BLE001 - a type's own code makes its schema: it may raise anything
-        raise _Unsayable("schema.unpublishable", f"its schema can't be made: {error or type(error).__name__}") from error
+    except Exception as error:  # a type's own code makes its schema
+        raise _Unsayable(
+            "schema.unpublishable", f"its schema can't be made: {error or type(error).__name__}"
+        ) from error
 
 
-def _openai(entry: RegisteredTool, schema: Schema, strict: bool | None) -> dict[str, Any]:
+def _openai(entry: RegisteredTool, schema: Schema, strict: Strict) -> dict[str, Any]:
     schema = {**schema, "required": schema.get("required", [])}
     broken = breaks_strict(schema)
     if strict and broken is not None:
@@ -123,14 +127,14 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rsplit(None, 1)[0] + "…"
 
 
-def _anthropic(entry: RegisteredTool, schema: Schema, _: bool | None) -> dict[str, Any]:
+def _anthropic(entry: RegisteredTool, schema: Schema, _: Strict) -> dict[str, Any]:
     made: dict[str, Any] = {"name": ""}
     if entry.description:
         made["description"] = entry.description
     return {**made, "input_schema": schema}
 
 
-def _mcp(entry: RegisteredTool, schema: Schema, _: bool | None) -> dict[str, Any]:
+def _mcp(entry: RegisteredTool, schema: Schema, _: Strict) -> dict[str, Any]:
     made: dict[str, Any] = {"name": ""}
     if entry.description:
         made["description"] = entry.description
@@ -154,7 +158,7 @@ def _named_function(made: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 class _Writer(NamedTuple):
-    body: Callable[[RegisteredTool, Schema, bool | None], dict[str, Any]]
+    body: Callable[[RegisteredTool, Schema, Strict], dict[str, Any]]
     named: Callable[[dict[str, Any], str], dict[str, Any]]
     flat: bool  # whether it refuses unions at the root
 

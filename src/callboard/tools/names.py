@@ -14,8 +14,8 @@ _DIGEST = 10
 class WireNames(Mapping[str, str]):
     """From tool ids to the names a model sees, both ways; no two ids share a name.
 
-    A legal id is its own name. Any other is made legal, or shortened, and ends in a hash of the whole id, so its name
-    depends neither on the order of the tools nor on which others there are.
+    A legal id is its own name. Any other is made legal, or shortened, and ends in a hash of the whole id, so
+    its name depends neither on the order of the tools nor on which others there are.
     """
 
     __slots__ = ("_ids", "_names")

@@ -1,13 +1,15 @@
 """How many key-value pairs a JSON text must hold, told from the validated value.
 
-A text without a doubled key holds exactly one pair per key that was validated, and one colon per pair, if no text
-in it holds a colon. So one count of a character rules doubled keys out for most calls; where the figures differ,
-or a type's pairs can't be told, the text is read again with a parser that looks at every key.
+A text without a doubled key holds exactly one pair per key that was validated, and one colon per pair, if no
+text in it holds a colon. So counting one character rules doubled keys out for most calls; where the figures
+differ, or a type's pairs can't be told, the text is read again with a parser that looks at every key.
 """
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter, itemgetter
 from typing import Any
+
+from callboard.tools.places import bare_choice
 
 # A figure, a function from the validated value to the figure, or None where it can't be told.
 Pairs = int | Callable[[Any], int] | None
@@ -36,6 +38,11 @@ def total_of(fields: Mapping[str, Pairs]) -> Callable[[dict[str, Any]], int] | N
         return lambda given: len(given) + counted(given[name]) if name in given else len(given)
     several = [(name, _function(pairs)) for name, pairs in inner]
     return lambda given: len(given) + sum(count(given[name]) for name, count in several if name in given)
+
+
+def _is_closed(node: Mapping[str, Any]) -> bool:
+    config: Mapping[str, Any] = node.get("config") or {}
+    return config.get("extra_fields_behavior") == "forbid"
 
 
 def _function(pairs: Pairs) -> Callable[[Any], int]:
@@ -89,8 +96,8 @@ class _Reader:
         return lambda value: 0 if value is None else counted(value)
 
     def _union(self, node: Mapping[str, Any]) -> Pairs:
-        choices = [choice[0] if isinstance(choice, tuple) else choice for choice in node["choices"]]
-        return 0 if all(self.of(choice) == 0 for choice in choices) else None
+        choices: list[Any] = node["choices"]
+        return 0 if all(self.of(bare_choice(choice)) == 0 for choice in choices) else None
 
     def _list(self, node: Mapping[str, Any]) -> Pairs:
         pairs = self.of(node["items_schema"]) if "items_schema" in node else None
@@ -114,8 +121,7 @@ class _Reader:
         return lambda items: len(items) + sum(map(_function(pairs), items.values()))
 
     def _model(self, node: Mapping[str, Any]) -> Pairs:
-        forbids = (node.get("config") or {}).get("extra_fields_behavior") == "forbid"
-        if not forbids or node.get("custom_init") or node.get("post_init") or node.get("root_model"):
+        if not _is_closed(node) or node.get("custom_init") or node.get("post_init") or node.get("root_model"):
             return None
         if node["schema"]["type"] != "model-fields":
             return None
@@ -127,7 +133,7 @@ class _Reader:
         return None
 
     def _dataclass(self, node: Mapping[str, Any]) -> Pairs:
-        if (node.get("config") or {}).get("extra_fields_behavior") != "forbid" or node.get("post_init"):
+        if not _is_closed(node) or node.get("post_init"):
             return None
         if node["schema"]["type"] != "dataclass-args":
             return None

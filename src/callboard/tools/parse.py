@@ -12,6 +12,7 @@ from callboard.tools.places import legal_keys
 from callboard.tools.reading import SHORT, read_json, text_of
 from callboard.tools.repair import Complaint, repaired, written
 from callboard.tools.textforms import REPAIRING
+from callboard.tools.walk import is_dict
 
 # The longest list of complaints that a model is shown.
 _SHOWN = 5
@@ -67,7 +68,9 @@ class _SecondLook:
 
     __slots__ = ("_definitions", "_filled", "_node", "_validate")
 
-    def __init__(self, node: Mapping[str, Any], definitions: Mapping[str, Any], filled: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, node: Mapping[str, Any], definitions: Mapping[str, Any], filled: Callable[[Any], Any] | None
+    ) -> None:
         self._node = node
         self._definitions = definitions
         self._filled = filled
@@ -75,7 +78,7 @@ class _SecondLook:
 
     def __call__(self, raw: str) -> Parsed:
         text = raw if raw.strip() else "{}"
-        given = read_json(text_of(text), exact=True)
+        given: Any = read_json(text_of(text), exact=True)
         if given is None:
             text, given = "{}", {}
         complaints = self._complaints(text, None)
@@ -87,7 +90,7 @@ class _SecondLook:
             complaints = self._complaints(text, REPAIRING)
             if not isinstance(complaints, list):
                 return complaints, text, made[1]
-        elif not isinstance(given, dict):
+        elif not is_dict(given):
             raise not_an_object(given)
         raise refusal([(each["loc"], each["type"], each["msg"]) for each in complaints], self._keys)
 
@@ -108,7 +111,7 @@ class _SecondLook:
         return bool(place) and self._keys(place[:-1]).get(str(place[-1]), True) is False
 
 
-def not_an_object(given: Any) -> InvalidArguments:
+def not_an_object(given: object) -> InvalidArguments:
     """The error for arguments that are JSON, but no object."""
     named = {list: "a list", str: "a text", bool: "a boolean"}.get(type(given), "a number")
     return InvalidArguments(

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from callboard.tools.walk import is_dict, is_tuple
+
 Place = tuple[str | int, ...]
 
 
@@ -22,14 +24,24 @@ def legal_keys(node: Mapping[str, Any], definitions: Mapping[str, Any], place: P
 
 
 def _fields(node: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    fields: Any = node["fields"]
-    if isinstance(fields, list):
-        fields = {field["name"]: field for field in fields if field.get("init", True)}
-    for name, field in fields.items():
+    for name, field in _named(node["fields"]):
         yield (
             str(field.get("validation_alias", name)),
             field.get("required", True) and field["schema"]["type"] != "default",
         )
+
+
+def _named(fields: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a model or TypedDict, which pydantic keeps by name, or of a dataclass, which it lists."""
+    if is_dict(fields):
+        yield from fields.items()
+    else:
+        yield from ((field["name"], field) for field in fields if field.get("init", True))
+
+
+def bare_choice(choice: Any) -> Any:
+    """The schema of a union's choice, without its label."""
+    return choice[0] if is_tuple(choice) else choice
 
 
 def _objects(
@@ -43,8 +55,8 @@ def _objects(
             yield from _objects(definitions[ref], definitions, seen | {ref})
     elif kind in {"union", "tagged-union"}:
         choices: Any = node["choices"]
-        for choice in choices.values() if isinstance(choices, dict) else choices:
-            yield from _objects(choice[0] if isinstance(choice, tuple) else choice, definitions, seen)
+        for choice in choices.values() if is_dict(choices) else choices:
+            yield from _objects(bare_choice(choice), definitions, seen)
     elif kind == "chain":
         yield from _objects(node["steps"][0], definitions, seen)
     elif kind in {"typed-dict", "model-fields", "dataclass-args", "list", "dict", "tuple"}:
@@ -77,8 +89,6 @@ def _below(container: Mapping[str, Any], step: str | int) -> Iterator[Any]:
     elif kind == "dict":
         yield container.get("values_schema", {"type": "any"})
     elif "fields" in container:
-        fields: Any = container["fields"]
-        pairs = [(field["name"], field) for field in fields] if isinstance(fields, list) else fields.items()
-        for name, field in pairs:
+        for name, field in _named(container["fields"]):
             if field.get("validation_alias", name) == step:
                 yield field["schema"]

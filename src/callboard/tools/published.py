@@ -41,8 +41,8 @@ class PublishedSchema:
 
     __slots__ = ("_identity", "description", "input_schema", "kept", "output_schema")
 
-    def __init__(self, tool_id: str, kind: str, description: str | None, schema: Schema | None) -> None:
-        self._identity = (tool_id, kind)
+    def __init__(self, identity: tuple[str, str], description: str | None, schema: Schema | None) -> None:
+        self._identity = identity
         self.description = description
         self.input_schema: Schema = {"type": "object"} if schema is None else schema
         self.output_schema: Schema | None = None
@@ -155,7 +155,7 @@ class _Generator(GenerateJsonSchema):
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's hook
         """No titles that only repeat the name."""
         return False
 
@@ -190,7 +190,11 @@ class _Generator(GenerateJsonSchema):
 
 
 def _closed(made: Schema, node: Mapping[str, Any]) -> Schema:
-    extra = (node.get("config") or {}).get("extra_fields_behavior")
-    if extra == "forbid" and made.get("type") == "object" and "additionalProperties" not in made:
+    config: Mapping[str, Any] = node.get("config") or {}
+    if (
+        config.get("extra_fields_behavior") == "forbid"
+        and made.get("type") == "object"
+        and "additionalProperties" not in made
+    ):
         return {**made, "additionalProperties": False}
     return made

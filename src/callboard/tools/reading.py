@@ -1,20 +1,22 @@
 """Strict JSON out of whatever a model or a provider sent: bounded, and total."""
 
 import re
+import sys
 from decimal import Decimal
 from typing import Any
 
 import jiter
 
 from callboard.errors import InvalidArguments
-from callboard.tools.walk import NotJson, admitted, json_text, nothing_else
+from callboard.tools.walk import NotJson, admitted, is_dict, is_list, json_text, nothing_else
 
 MAX_BYTES = 4_000_000
 # A text that is longer is looked at closer: a character has up to four bytes.
 SHORT = MAX_BYTES // 4
-_MAX_DOUBLE = Decimal(1.7976931348623157e308)
+_MAX_DOUBLE = Decimal(sys.float_info.max)
 # Nothing below this can be beyond a double: no exponent of three digits, no 300 digits in a row.
 _LONG_NUMBER = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
+_SHOWN = 60  # characters of the text in an error
 _COMPLETE = "send one complete JSON object"
 
 
@@ -26,8 +28,10 @@ def text_of(raw: Any) -> str:
     """
     if raw is None:
         return "{}"
-    if isinstance(raw, (bytes, bytearray, memoryview)):
+    if isinstance(raw, (bytes, bytearray)):
         return _decoded(raw)
+    if isinstance(raw, memoryview):
+        return _decoded(raw.tobytes())
     if isinstance(raw, str):
         text = str.__str__(raw)
         _check_size(len(text))
@@ -47,10 +51,10 @@ def text_of(raw: Any) -> str:
     return text
 
 
-def _decoded(raw: bytes | bytearray | memoryview) -> str:
-    _check_size(raw.nbytes if isinstance(raw, memoryview) else len(raw))
+def _decoded(raw: bytes | bytearray) -> str:
+    _check_size(len(raw))
     try:
-        return bytes(raw).decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         raise InvalidArguments(
             f"the arguments are not UTF-8: {error}", code="args.not_json", hint=_COMPLETE
@@ -74,8 +78,8 @@ def read_json(text: str, *, exact: bool = False) -> Any:
         exact: give numbers with a fraction or exponent as `Decimal`, with all their digits.
 
     Raises:
-        InvalidArguments: for what is no JSON, ends early, doubles a key, is deeper than 200 levels, or holds a
-            number outside a double.
+        InvalidArguments: for what is no JSON, ends early, doubles a key, is deeper than 200 levels, or holds
+            a number outside a double.
     """
     mode: Any = "decimal" if exact else "float"
     try:
@@ -104,7 +108,7 @@ def _refused(text: str, reason: str) -> InvalidArguments:
             code="args.truncated",
             hint=f"nothing was run; {_COMPLETE}",
         )
-    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return InvalidArguments(
         f"the arguments are not JSON: {reason}: {shown!a}", code="args.not_json", hint=_COMPLETE
     )
@@ -112,10 +116,10 @@ def _refused(text: str, reason: str) -> InvalidArguments:
 
 def _check_numbers(value: Any) -> None:
     """No recursion limit can be met: the parser has bounded the depth."""
-    if isinstance(value, dict):
+    if is_dict(value):
         for item in value.values():
             _check_numbers(item)
-    elif isinstance(value, list):
+    elif is_list(value):
         for item in value:
             _check_numbers(item)
     elif (isinstance(value, float) and value - value != 0.0) or (

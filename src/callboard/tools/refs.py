@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from callboard.tools.walk import is_dict, is_list
+
 Schema = dict[str, Any]
 
 # What stands beside a reference and only describes.
-ANNOTATIONS = frozenset({"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"})
+ANNOTATIONS = frozenset(
+    {"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
+)
 # Keywords whose value is no schema, so that a `$ref` in it is data.
 _DATA = frozenset({"const", "default", "enum", "examples", "required"})
 # Keywords whose value maps names to schemas: a property may be called `enum`.
@@ -29,13 +33,13 @@ def pointed(root: Any, ref: str) -> Any:
     node = root
     for part in _steps(ref):
         step = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list) and step.isdigit() and int(step) < len(node):  # pyright: ignore[reportUnknownArgumentType]
-            node = node[int(step)]  # pyright: ignore[reportUnknownVariableType]
-        elif isinstance(node, dict) and step in node:
-            node = node[step]  # pyright: ignore[reportUnknownVariableType]
+        if is_list(node) and step.isdigit() and int(step) < len(node):
+            node = node[int(step)]
+        elif is_dict(node) and step in node:
+            node = node[step]
         else:
             raise KeyError(ref)
-    return node  # pyright: ignore[reportUnknownVariableType]
+    return node
 
 
 def _steps(ref: str) -> list[str]:
@@ -50,11 +54,11 @@ def subschemas(node: Mapping[str, Any]) -> list[Schema]:
     for key, value in node.items():
         if key in {"$defs", "definitions"} or key in _DATA:
             continue
-        if key in _NAMED and isinstance(value, dict):
-            candidates: list[Any] = list(value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if key in _NAMED and is_dict(value):
+            candidates: list[Any] = list(value.values())
         else:
-            candidates = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
-        found.extend(each for each in candidates if isinstance(each, dict))
+            candidates = value if is_list(value) else [value]
+        found.extend(each for each in candidates if is_dict(each))
     return found
 
 
@@ -119,15 +123,14 @@ class _Inliner:
         return {**made, "$defs": {name: kept[name] for name in sorted(kept)}} if kept else made
 
     def _written(self, node: Any) -> Any:
-        if isinstance(node, list):
-            return [self._written(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(node, dict):
+        if is_list(node):
+            return [self._written(item) for item in node]
+        if not is_dict(node):
             return node
         self._parts += 1
         if self._parts > MAX_INLINED:
             raise TooLarge
-        schema: Schema = node
-        made = {key: self._below(key, value) for key, value in schema.items()}
+        made: Schema = {key: self._below(key, value) for key, value in node.items()}
         ref = made.get("$ref")
         if not isinstance(ref, str) or ref in self._cyclic:
             return made
@@ -140,9 +143,8 @@ class _Inliner:
     def _below(self, key: str, value: Any) -> Any:
         if key in _DATA:
             return value
-        if key in _NAMED and isinstance(value, dict):
-            named: Schema = value
-            return {name: self._written(item) for name, item in named.items()}
+        if key in _NAMED and is_dict(value):
+            return {name: self._written(item) for name, item in value.items()}
         return self._written(value)
 
 
@@ -162,7 +164,7 @@ def _reaches(root: Mapping[str, Any], ref: str) -> bool:
     todo = list(refs_in(pointed(root, ref)))
     while todo:
         each = todo.pop()
-        if each == ref or each == "#":
+        if each in {ref, "#"}:
             return True
         if each not in seen:
             seen.add(each)

@@ -3,26 +3,29 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from callboard.errors import InvalidArguments, InvalidResult, RegistrationError, ToolError
+from callboard.errors import RegistrationError
 from callboard.tools.arguments import compile_arguments
-from callboard.tools.calling import caller, companion, fitted, gives_awaitable
+from callboard.tools.calling import caller, companion
 from callboard.tools.define import Tool, ToolOptions, is_async, is_async_generator, is_generator
-from callboard.tools.entry import ErasedTool, Finish, Finished, Parse, Parsed, RegisteredTool
+from callboard.tools.entry import ErasedTool, Parse, Published, RegisteredTool, Run
+from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
-from callboard.tools.results import finish_for, walked
+from callboard.tools.results import finish_for
 from callboard.tools.schemas import SchemaParser
 from callboard.tools.signature import Signature, plain_function, read_signature, yielded_result
-from callboard.tools.walk import NotJson, admitted, json_text, nothing_else
+from callboard.tools.walk import is_mapping
 
-_ID = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?")
-_MAX_COPY_DEPTH = 200
+Source = Tool[Any] | RegisteredTool | ErasedTool | Mapping[str, Any] | Callable[..., Any]
+
+_MAX_ID = 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_REQUIRED = ("kind", "parse_output", "execute")
+_CALLABLE = ("parse_input", "parse_output", "execute", "simulate", "permissions")
 
 
-def registered(
-    source: "Tool[Any] | RegisteredTool | ErasedTool | Mapping[str, Any] | Callable[..., Any]",
-) -> RegisteredTool:
+def registered(source: Source) -> RegisteredTool:
     """The entry of a Tool, a function, or seed 003's object or mapping.
 
     Raises:
@@ -31,106 +34,34 @@ def registered(
     if isinstance(source, RegisteredTool):
         return source
     if isinstance(source, Tool):
-        return _from_function(source, source)
-    if isinstance(source, Mapping) or hasattr(source, "execute"):
+        return _from_function(source, source)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(source, Mapping) or (hasattr(source, "execute") and not isinstance(source, type)):
         return _from_fields(source)
-    if isinstance(source, type):
-        raise RegistrationError(
-            f"{source.__name__} is a class, not a tool", hint="register an instance, or a function"
-        )
-    if callable(source):
+    if callable(source) and not isinstance(source, type):
         return _from_function(Tool(source, ToolOptions(), {}), source)
+    named = f"the class {source.__name__}" if isinstance(source, type) else type(source).__name__
     raise RegistrationError(
-        f"{type(source).__name__} is no tool",
-        hint="register a function, a Tool, or an object with id, kind and execute",
+        f"{named} is no tool", hint="register a function, a Tool, or an object with id, kind and execute"
     )
 
 
 def _checked_id(tool_id: Any) -> str:
     if not isinstance(tool_id, str) or not tool_id:
         raise RegistrationError("a tool lacks its id", hint="give it a text as `id`")
-    if not _ID.fullmatch(tool_id):
+    if len(tool_id) > _MAX_ID or tool_id != tool_id.strip() or _CONTROL.search(tool_id):
         raise RegistrationError(
-            f"tool {tool_id[:60]!r}: the id is too long, or has blanks around it or control characters in it",
-            hint="use up to 256 characters without them",
+            f"tool {tool_id[:60]!a}: the id is too long, or has blanks around it or control characters in it",
+            hint=f"use up to {_MAX_ID} characters without them",
         )
     try:
         tool_id.encode()
     except UnicodeEncodeError:
-        raise RegistrationError(f"tool {tool_id[:60]!a}: the id is no Unicode text") from None
-    return tool_id
-
-
-def _from_function(made: Tool[Any], source: Any) -> RegisteredTool:
-    tool_id, options, function = _checked_id(made.id), made.options, made.function
-    if not callable(function):
-        raise RegistrationError(f"tool {tool_id!r}: {type(function).__name__} can't be called")
+        raise RegistrationError(
+            f"tool {tool_id[:60]!a}: the id holds half of a surrogate pair", hint="use Unicode text"
+        ) from None
     if tool_id == "<lambda>":
-        raise RegistrationError("a lambda has no name", hint="give one: tool(name=...)")
-    signature = read_signature(tool_id, function, made.names)
-    steps = is_generator(function) or is_async_generator(function)
-    result = yielded_result(signature.result) if steps else signature.result
-    names = tuple(parameter.name for parameter in signature.parameters)
-    run = caller(function, signature)
-    doc, description = _doc(function), options.description
-    if options.schema is not None:
-        schema = SchemaParser(tool_id, options.schema)
-        _check_takes(tool_id, signature, schema)
-        parse, published = (
-            schema.parse,
-            PublishedSchema(tool_id, made.kind, description or doc, schema.schema),
-        )
-        own_parser = False
-    elif options.parse_input is not None:
-        parse, own_parser = _own_parser(options.parse_input), True
-        published = PublishedSchema(tool_id, made.kind, description or doc, None)
-        run = _fed(function, signature)
-    else:
-        arguments = compile_arguments(tool_id, signature.parameters)
-        parse, own_parser = arguments.parse, False
-        published = PublishedSignature((tool_id, made.kind), description, doc, arguments, result)
-    finish = (
-        finish_for(tool_id, result)
-        if options.parse_output is None
-        else _own_check(tool_id, options.parse_output)
-    )
-    asynchronous = is_async(function)
-    return RegisteredTool(
-        id=tool_id,
-        kind=_checked_kind(tool_id, made.kind),
-        parse_input=lambda raw: parse(raw)[0],
-        parse_output=lambda value: finish(value)[0],
-        execute=run,
-        debug_steps=options.debug_steps,
-        source=source,
-        published=published,
-        parse=parse,
-        run=run,
-        finish=finish,
-        own_parser=own_parser,
-        is_async=asynchronous,
-        wants_context=signature.context is not None or steps,
-        worker="inline" if asynchronous or not options.blocking else "thread",
-        serial=_lock_name(tool_id, options.serial),
-        simulate=None
-        if options.simulate is None
-        else companion(tool_id, "simulate", options.simulate, names),
-        simulate_is_async=gives_awaitable(options.simulate),
-        permissions=None
-        if options.permissions is None
-        else companion(tool_id, "permissions", options.permissions, names),
-        agents=None if options.agents is None else frozenset(options.agents),
-        idempotent=options.idempotent,
-        mask_errors=options.mask_errors,
-    )
-
-
-def _doc(function: Any) -> str | None:
-    plain = plain_function(function)
-    own = None if inspect.isroutine(function) else inspect.getdoc(plain)
-    if own is None and plain.__name__ == "__call__":
-        own = inspect.getdoc(function)
-    return inspect.getdoc(function) if inspect.isroutine(function) else own
+        raise RegistrationError("a lambda has no name", hint="give it one: tool(name=...)(lambda: ...)")
+    return tool_id
 
 
 def _checked_kind(tool_id: str, kind: Any) -> str:
@@ -139,30 +70,130 @@ def _checked_kind(tool_id: str, kind: Any) -> str:
     return kind
 
 
+def _checked_text(tool_id: str, description: Any) -> str | None:
+    if description is not None and not isinstance(description, str):
+        raise RegistrationError(
+            f"tool {tool_id!r}: its description is no text", hint="give a text, or nothing"
+        )
+    return description
+
+
 def _lock_name(tool_id: str, serial: Any) -> str | None:
     if not serial:
         return None
     if serial is True:
         return f"tool:{tool_id}"
     if not isinstance(serial, str):
-        raise RegistrationError(f"tool {tool_id!r}: serial is True, False or the name of a resource")
+        raise RegistrationError(
+            f"tool {tool_id!r}: serial is {type(serial).__name__}", hint="give True or the name of a resource"
+        )
     return serial
+
+
+class _Input(NamedTuple):
+    """How the arguments of a tool are read and shown, and what runs with them."""
+
+    parse: Parse
+    published: Published
+    run: Run
+    is_own: bool
+
+
+def _from_function(made: Tool[Any], source: Any) -> RegisteredTool:
+    tool_id, options, function = _checked_id(made.id), made.options, made.function
+    if not callable(function):
+        raise RegistrationError(
+            f"tool {tool_id!r}: {type(function).__name__} can't be called", hint="decorate a function"
+        )
+    signature = read_signature(tool_id, function, made.names)
+    steps = is_generator(function) or is_async_generator(function)
+    result = yielded_result(signature.result) if steps else signature.result
+    names = tuple(parameter.name for parameter in signature.parameters)
+    parse, published, run, is_own = _input(tool_id, made, signature, result)
+    if options.parse_output is None:
+        finish = finish_for(tool_id, result)
+    else:
+        finish = own_check(tool_id, options.parse_output)
+    simulate, permissions, asynchronous = options.simulate, options.permissions, is_async(function)
+    return RegisteredTool(
+        id=tool_id,
+        kind=_checked_kind(tool_id, made.kind),
+        parse_input=_first(parse),
+        parse_output=_first(finish),
+        execute=run,
+        debug_steps=options.debug_steps,
+        source=source,
+        published=published,
+        parse=parse,
+        run=run,
+        finish=finish,
+        own_parser=is_own,
+        is_async=asynchronous,
+        wants_context=signature.context is not None or steps,
+        worker="inline" if asynchronous or not options.blocking else "thread",
+        serial=_lock_name(tool_id, options.serial),
+        simulate=None if simulate is None else companion(tool_id, "simulate", simulate, names),
+        simulate_is_async=is_async(simulate),
+        permissions=None if permissions is None else companion(tool_id, "permissions", permissions, names),
+        agents=None if options.agents is None else frozenset(options.agents),
+        idempotent=options.idempotent,
+        mask_errors=options.mask_errors,
+    )
+
+
+def _first(check: Callable[[Any], tuple[Any, Any, Any]]) -> Callable[[Any], Any]:
+    """The value alone, for callers of seed 003's `parse_input` and `parse_output`."""
+
+    def value_of(given: Any) -> Any:
+        return check(given)[0]
+
+    return value_of
+
+
+def _input(tool_id: str, made: Tool[Any], signature: Signature, result: Any) -> _Input:
+    options, function = made.options, made.function
+    doc, description = _doc(function), _checked_text(tool_id, options.description)
+    if options.schema is not None and options.parse_input is not None:
+        raise RegistrationError(f"tool {tool_id!r} has a schema and a parse_input", hint="keep one of them")
+    if options.schema is not None:
+        schema = SchemaParser(tool_id, options.schema)
+        _check_takes(tool_id, signature, schema)
+        shown = PublishedSchema((tool_id, made.kind), description or doc, schema.schema)
+        return _Input(schema.parse, shown, caller(function, signature), is_own=False)
+    if options.parse_input is not None:
+        shown = PublishedSchema((tool_id, made.kind), description or doc, None)
+        return _Input(own_parser(options.parse_input), shown, _fed(function, signature), is_own=True)
+    arguments = compile_arguments(tool_id, signature.parameters)
+    published = PublishedSignature((tool_id, made.kind), description, doc, arguments, result)
+    return _Input(arguments.parse, published, caller(function, signature), is_own=False)
+
+
+def _doc(function: Any) -> str | None:
+    """The docstring of a function, or of a callable object's class or `__call__`; never that of `partial`."""
+    plain = plain_function(function)
+    own = inspect.getdoc(plain)
+    if own is None and not inspect.isroutine(function) and getattr(plain, "__name__", "") == "__call__":
+        return _class_doc(function)
+    return own
+
+
+def _class_doc(made: object) -> str | None:
+    return inspect.getdoc(type(made)) if type(made).__doc__ else None
 
 
 def _check_takes(tool_id: str, signature: Signature, schema: SchemaParser) -> None:
     """A function whose tool came with a schema is called by name: it must take what the schema admits."""
     taken = {parameter.name for parameter in signature.parameters}
-    strangers = sorted(set(schema.properties) - taken)
+    required = {each.name for each in signature.parameters if each.default is inspect.Parameter.empty}
+    strangers, loose = set(schema.properties) - taken, required - set(schema.required)
     if strangers:
         raise RegistrationError(
-            f"tool {tool_id!r}: its schema has {strangers[0]!r}, which the function does not take",
+            f"tool {tool_id!r}: its schema has {min(strangers)!r}, which the function does not take",
             hint="name the function's parameters as the schema's properties",
         )
-    required = {each.name for each in signature.parameters if each.default is inspect.Parameter.empty}
-    loose = sorted(required - set(schema.required))
     if loose:
         raise RegistrationError(
-            f"tool {tool_id!r}: the function needs {loose[0]!r}, which its schema does not require",
+            f"tool {tool_id!r}: the function needs {min(loose)!r}, which its schema does not require",
             hint="list it under `required`, or give it a default",
         )
     if schema.is_open:
@@ -172,7 +203,7 @@ def _check_takes(tool_id: str, signature: Signature, schema: SchemaParser) -> No
         )
 
 
-def _fed(function: Callable[..., Any], signature: Signature) -> Callable[..., Any]:
+def _fed(function: Callable[..., Any], signature: Signature) -> Run:
     """What runs a function that gets the one value which its `parse_input` made."""
     context, takes = signature.context, len(signature.parameters)
 
@@ -183,49 +214,33 @@ def _fed(function: Callable[..., Any], signature: Signature) -> Callable[..., An
     return run
 
 
-_REQUIRED = ("kind", "parse_output", "execute")
-
-
 def _from_fields(source: Any) -> RegisteredTool:
     """Seed 003's form; a `schema` may stand in place of `parse_input`."""
     get = _reader(source)
     tool_id = _checked_id(get("id"))
-    missing = [name for name in _REQUIRED if get(name) is None]
-    if get("parse_input") is None and get("schema") is None:
-        missing.insert(1, "parse_input")
-    if missing:
-        raise RegistrationError(
-            f"tool {tool_id!r} lacks {', '.join(missing)}", hint="give it every one of them"
-        )
-    for name in ("parse_input", "parse_output", "execute", "simulate", "permissions"):
-        if get(name) is not None and not callable(get(name)):
-            raise RegistrationError(f"tool {tool_id!r}: {name} can't be called")
-    kind, execute, simulate, permissions = (
-        _checked_kind(tool_id, get("kind")),
-        get("execute"),
-        get("simulate"),
-        get("permissions"),
-    )
-    description = get("description")
-    if description is not None and not isinstance(description, str):
-        raise RegistrationError(f"tool {tool_id!r}: its description is no text")
+    _check_fields(tool_id, get)
+    kind, description = _checked_kind(tool_id, get("kind")), _checked_text(tool_id, get("description"))
     if get("parse_input") is not None:
-        parse, schema = _own_parser(get("parse_input")), None
+        parse, schema = own_parser(get("parse_input")), None
     else:
         made = SchemaParser(tool_id, get("schema"))
         parse, schema = made.parse, made.schema
-    finish = _own_check(tool_id, get("parse_output"))
-    asynchronous, agents = is_async(execute), get("agents")
-    run = fitted(execute, 2)
+    finish, run = own_check(tool_id, get("parse_output")), fitted(get("execute"), 2)
+    asynchronous, agents, simulate, permissions = (
+        is_async(get("execute")),
+        get("agents"),
+        get("simulate"),
+        get("permissions"),
+    )
     return RegisteredTool(
         id=tool_id,
         kind=kind,
-        parse_input=lambda raw: parse(raw)[0],
-        parse_output=lambda value: finish(value)[0],
+        parse_input=_first(parse),
+        parse_output=_first(finish),
         execute=run,
         debug_steps=get("debug_steps"),
         source=source,
-        published=PublishedSchema(tool_id, kind, description, schema),
+        published=PublishedSchema((tool_id, kind), description, schema),
         parse=parse,
         run=run,
         finish=finish,
@@ -235,7 +250,7 @@ def _from_fields(source: Any) -> RegisteredTool:
         worker="inline" if asynchronous or get("blocking") is False else "thread",
         serial=_lock_name(tool_id, get("serial")),
         simulate=None if simulate is None else fitted(simulate, 2),
-        simulate_is_async=gives_awaitable(simulate),
+        simulate_is_async=is_async(simulate),
         permissions=None if permissions is None else fitted(permissions, 2),
         agents=None if agents is None else frozenset(agents),
         idempotent=bool(get("idempotent")),
@@ -244,56 +259,17 @@ def _from_fields(source: Any) -> RegisteredTool:
 
 
 def _reader(source: Any) -> Callable[[str], Any]:
-    if isinstance(source, Mapping):
-        fields: Mapping[str, Any] = source
-        return fields.get
+    if is_mapping(source):
+        return source.get
     return lambda name: getattr(source, name, None)
 
 
-def _own_parser(parse_input: Callable[..., Any]) -> Parse:
-    """A tool with a parser of its own gets the raw value as it came; JSON containers are copied first."""
-    read = fitted(parse_input, 1)
-
-    def parse(raw: Any) -> Parsed:
-        given = _copied(raw, _MAX_COPY_DEPTH)
-        try:
-            frozen: str | None = json_text(admitted(given, nothing_else))
-        except NotJson:
-            frozen = None
-        try:
-            return read(given), frozen, False
-        except ToolError:
-            raise
-        except Exception as failure:
-            raise InvalidArguments(str(failure) or type(failure).__name__) from failure
-
-    return parse
-
-
-def _copied(value: Any, room: int) -> Any:
-    """The caller may change his while somebody is asked."""
-    if type(value) not in {dict, list, bytearray}:
-        return value
-    if not room:
-        raise InvalidArguments(
-            f"the arguments are deeper than {_MAX_COPY_DEPTH} levels", code="args.too_deep"
-        )
-    if isinstance(value, dict):
-        return {key: _copied(item, room - 1) for key, item in value.items()}
-    return bytes(value) if isinstance(value, bytearray) else [_copied(item, room - 1) for item in value]
-
-
-def _own_check(tool_id: str, parse_output: Callable[..., Any]) -> Finish:
-    """A tool's own check of its result; what it lets through has to be JSON."""
-    check, finish = fitted(parse_output, 1), walked(tool_id)
-
-    def checked(value: Any) -> Finished:
-        try:
-            value = check(value)
-        except ToolError:
-            raise
-        except Exception as failure:
-            raise InvalidResult(str(failure) or type(failure).__name__) from failure
-        return finish(value)
-
-    return checked
+def _check_fields(tool_id: str, get: Callable[[str], Any]) -> None:
+    missing = [name for name in _REQUIRED if get(name) is None]
+    if get("parse_input") is None and get("schema") is None:
+        missing.insert(1, "parse_input")
+    if missing:
+        raise RegistrationError(f"tool {tool_id!r} lacks {', '.join(missing)}", hint="give it each of them")
+    for name in _CALLABLE:
+        if get(name) is not None and not callable(get(name)):
+            raise RegistrationError(f"tool {tool_id!r}: its {name} can't be called", hint="give a function")

@@ -1,7 +1,8 @@
 """The one table of repairs: what the strict pass refused, and what the model plainly meant.
 
-It is driven by the validator's own complaints: what was legal is never touched, a place that takes a text is never
-decoded, and nothing is repaired unless every complaint has an answer here. docs/types.md shows it to readers.
+It is driven by the validator's own complaints: what was legal is never touched, a place that takes a text is
+never decoded, and nothing is repaired unless every complaint has an answer here. docs/types.md shows it to
+readers.
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from callboard.errors import InvalidArguments
 from callboard.tools.reading import read_json
-from callboard.tools.walk import json_text
+from callboard.tools.walk import is_dict, is_list, json_text
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,4299}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
@@ -19,10 +20,13 @@ _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 _MAX_INTEGER_DIGITS = 400
 
 
+Place = tuple[str | int, ...]
+
+
 class Complaint(NamedTuple):
     """One refusal of the validator: where, and of what type."""
 
-    place: tuple[str | int, ...]
+    place: Place
     type: str
 
 
@@ -102,7 +106,7 @@ REPAIRS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def repaired(
-    value: Any, complaints: Iterable[Complaint], optional: Callable[[tuple[str | int, ...]], bool]
+    value: Any, complaints: Iterable[Complaint], optional: Callable[[Place], bool]
 ) -> tuple[Any, bool] | None:
     """A repaired copy of the arguments.
 
@@ -112,11 +116,11 @@ def repaired(
         optional: whether a place is one that may be left out.
 
     Returns:
-        The copy, and whether a value was changed (writing 3.0 as 3 changes none); None where a complaint has no
-        repair.
+        The copy, and whether a value was changed (writing 3.0 as 3 changes none); None where a complaint has
+        no repair.
     """
-    changes: dict[tuple[str | int, ...], Any] = {}
-    branches: dict[tuple[str | int, ...], dict[str | int, list[Complaint]]] = {}
+    changes: dict[Place, Any] = {}
+    branches: dict[Place, dict[str | int, list[Complaint]]] = {}
     for complaint in complaints:
         place, union, label = _located(value, complaint)
         if label is None:
@@ -137,8 +141,8 @@ _LEFT_OUT = object()
 def _answer(
     value: Any,
     complaint: Complaint,
-    optional: Callable[[tuple[str | int, ...]], bool],
-    changes: dict[tuple[str | int, ...], Any],
+    optional: Callable[[Place], bool],
+    changes: dict[Place, Any],
 ) -> bool:
     """Note the change that answers one complaint; False where there is none."""
     old = _at(value, complaint.place)
@@ -158,13 +162,13 @@ def _answer(
 def _one_branch(
     value: Any,
     branches: Iterable[list[Complaint]],
-    optional: Callable[[tuple[str | int, ...]], bool],
-    changes: dict[tuple[str | int, ...], Any],
+    optional: Callable[[Place], bool],
+    changes: dict[Place, Any],
 ) -> bool:
     """Of a union, the one branch that can be repaired; several that differ are no plain meaning."""
-    found: list[dict[tuple[str | int, ...], Any]] = []
+    found: list[dict[Place, Any]] = []
     for complaints in branches:
-        own: dict[tuple[str | int, ...], Any] = {}
+        own: dict[Place, Any] = {}
         if all(_answer(value, complaint, optional, own) for complaint in complaints) and own not in found:
             found.append(own)
     if len(found) != 1:
@@ -173,18 +177,14 @@ def _one_branch(
     return True
 
 
-def _located(
-    value: Any, complaint: Complaint
-) -> tuple[tuple[str | int, ...], tuple[str | int, ...], str | int | None]:
-    """The place in the value, and the union and branch it stands in: validators name branches inside the place."""
+def _located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int | None]:
+    """The place in the value, and the union and branch it stands in: branches are named inside the place."""
     place: list[str | int] = []
-    union: tuple[str | int, ...] = ()
+    union: Place = ()
     label: str | int | None = None
     holder = value
     for index, step in enumerate(complaint.place):
-        if isinstance(holder, dict) and step in holder:
-            holder = holder[step]
-        elif isinstance(holder, list) and isinstance(step, int) and step < len(holder):
+        if _has(holder, step):
             holder = holder[step]
         elif complaint.type == "missing" and index == len(complaint.place) - 1:
             pass
@@ -196,7 +196,13 @@ def _located(
     return tuple(place), union, label
 
 
-def _at(value: Any, place: tuple[str | int, ...]) -> Any:
+def _has(holder: Any, step: str | int) -> bool:
+    if is_list(holder):
+        return isinstance(step, int) and step < len(holder)
+    return is_dict(holder) and step in holder
+
+
+def _at(value: Any, place: Place) -> Any:
     for step in place:
         try:
             value = value[step]
@@ -205,13 +211,13 @@ def _at(value: Any, place: tuple[str | int, ...]) -> Any:
     return value
 
 
-def _changed(value: Any, place: tuple[str | int, ...], changes: Mapping[tuple[str | int, ...], Any]) -> Any:
+def _changed(value: Any, place: Place, changes: Mapping[Place, Any]) -> Any:
     if place in changes:
         return changes[place]
-    if isinstance(value, dict):
+    if is_dict(value):
         made = {key: _changed(item, (*place, key), changes) for key, item in value.items()}
         return {key: item for key, item in made.items() if item is not _LEFT_OUT}
-    if isinstance(value, list):
+    if is_list(value):
         return [_changed(item, (*place, index), changes) for index, item in enumerate(value)]
     return value
 
@@ -230,12 +236,12 @@ def written(value: Any) -> str:
 def _write(value: Any, parts: list[str]) -> None:
     if isinstance(value, Decimal):
         parts.append(str(value))
-    elif isinstance(value, dict):
+    elif is_dict(value):
         for index, (key, item) in enumerate(value.items()):
             parts.append(("{" if index == 0 else ", ") + json_text(key) + ": ")
             _write(item, parts)
         parts.append("}" if value else "{}")
-    elif isinstance(value, list):
+    elif is_list(value):
         for index, item in enumerate(value):
             parts.append("[" if index == 0 else ", ")
             _write(item, parts)

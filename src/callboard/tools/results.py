@@ -14,6 +14,7 @@ from callboard.tools.entry import Finish, Finished
 from callboard.tools.walk import NotJson, admitted, is_dataclass_instance, is_plain, json_text, shown
 
 _PARTS = (Text, Image, Audio, Resource)
+_SHOWN = (str, *_PARTS)
 
 
 def finish_for(tool_id: str, annotation: Any) -> Finish:
@@ -44,15 +45,15 @@ def _number(tool_id: str) -> Finish:
     slow = _declared(tool_id, int)
 
     def finish(value: Any) -> Finished:
-        if type(value) is int and -_SMALL < value < _SMALL:
-            text = repr(value)
+        if type(value) is int:
+            try:
+                text = repr(value)
+            except ValueError:  # more digits than Python writes
+                return slow(value)
             return value, text, text
         return slow(value)
 
     return finish
-
-
-_SMALL = 10**30
 
 
 def _text(tool_id: str) -> Finish:
@@ -102,7 +103,10 @@ def walked(tool_id: str) -> Finish:
         if type(value) is str:
             return value, _json(tool_id, value), value
         if is_plain(value):
-            text = _json(tool_id, value)
+            try:
+                text = json_text(value)
+            except NotJson as error:
+                raise unserialisable(tool_id, error) from None
             return value, text, text
         parts = _content(value)
         try:
@@ -119,11 +123,14 @@ def _content(value: Any) -> tuple[ContentPart, ...] | None:
     """The typed parts of a result, in order; None where it has none."""
     if isinstance(value, _PARTS):
         return (value,)
-    if not isinstance(value, (list, tuple)) or not any(isinstance(item, _PARTS) for item in value):
+    if not isinstance(value, (list, tuple)):
         return None
-    if not all(isinstance(item, (str, *_PARTS)) for item in value):
+    items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+    if not any(isinstance(item, _PARTS) for item in items) or not all(
+        isinstance(item, _SHOWN) for item in items
+    ):
         return None
-    return tuple(Text(item) if isinstance(item, str) else item for item in value)
+    return tuple(Text(item) if isinstance(item, str) else item for item in items)
 
 
 def _part(value: Any, path: tuple[str | int, ...]) -> Any:
@@ -139,8 +146,12 @@ def _own_form(value: Any, path: tuple[str | int, ...]) -> Any:
     if isinstance(value, enum.Enum):
         return _below(path, value.value)
     if isinstance(value, BaseModel) or is_dataclass_instance(value):
-        return _below(path, _python_form(TypeAdapter(type(value)), value, path))
+        return _below(path, _python_form(_adapter(value), value, path))
     raise NotJson(path, f"{_called(value)} is no JSON")
+
+
+def _adapter(value: object) -> TypeAdapter[Any]:
+    return TypeAdapter(type(value))
 
 
 def _called(value: Any) -> str:
@@ -187,7 +198,7 @@ def _declared(tool_id: str, annotation: Any) -> Finish:
 
 
 def _read_as(tool_id: str, adapter: TypeAdapter[Any], value: Any, error: ValidationError) -> Any:
-    """A result that is no instance of what was declared is one if its JSON is: a tuple for a list, a dict for a model."""
+    """What is no instance of the declared type may be one as JSON: a tuple for a list, a dict for a model."""
     try:
         text = json_text(admitted(value, _own_form))
         return adapter.validator.validate_json(text, strict=True)

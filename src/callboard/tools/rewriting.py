@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from callboard.errors import RegistrationError
 from callboard.tools.textforms import key_form, text_form
+from callboard.tools.walk import is_dict, is_list, is_tuple
 
 Node = dict[str, Any]
 Rule = Callable[[Node], Node]
@@ -38,20 +39,20 @@ def exact(core: Node) -> Node:
 
 
 def _rewritten(node: Any, rules: Mapping[str, Rule]) -> Any:
-    if isinstance(node, list):
+    if is_list(node):
         return [_rewritten(item, rules) for item in node]
-    if isinstance(node, tuple):
+    if is_tuple(node):
         return tuple(_rewritten(item, rules) for item in node)
-    if not isinstance(node, dict):
+    if not is_dict(node):
         return node
-    made = {key: value if key in _OPAQUE else _rewritten(value, rules) for key, value in node.items()}
+    made: Node = {key: value if key in _OPAQUE else _rewritten(value, rules) for key, value in node.items()}
     kind = made.get("type")
     rule = rules.get(kind) if isinstance(kind, str) else None
     return made if rule is None else rule(made)
 
 
 def _closed_class(node: Node) -> Node:
-    config = node.get("config") or {}
+    config: Mapping[str, Any] = node.get("config") or {}
     if node.get("root_model") or "extra_fields_behavior" in config:
         return node
     return {**node, "config": {**config, "extra_fields_behavior": "forbid"}}
@@ -67,10 +68,10 @@ def _closed_typed_dict(node: Node) -> Node:
 def _one_alias(node: Node) -> Node:
     """One wire name per field: the published schema can name no second one."""
     alias = node.get("validation_alias")
-    if not isinstance(alias, list):
+    if not is_list(alias):
         return node
-    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
-    for path in paths:
+    choices: list[Any] = alias
+    for path in choices if is_list(choices[0]) else [choices]:
         if len(path) == 1:
             return {**node, "validation_alias": path[0]}
     raise RegistrationError("an AliasPath can't be published: it reaches into another value")
@@ -127,7 +128,7 @@ def _unique(collection: type[set[Any]] | type[frozenset[Any]]) -> Rule:
     return rule
 
 
-def _guarded(allowed: frozenset[type]) -> Callable[[Any], Any]:
+def _guarded(allowed: frozenset[type[Any]]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if type(value) not in allowed:
             raise PydanticCustomError("literal_error", "Input should be one of the listed values")
@@ -138,22 +139,15 @@ def _guarded(allowed: frozenset[type]) -> Callable[[Any], Any]:
 
 def _typed_choices(node: Node) -> Node:
     """Python counts true as 1; JSON does not."""
-    values = [
-        item.value if isinstance(item, enum.Enum) else item
-        for item in node.get("members", node.get("expected", ()))
-    ]
-    types = {type(value) for value in values}
+    listed: list[Any] = list(node["members"] if node["type"] == "enum" else node["expected"])
+    types: set[type[Any]] = {type(item.value if isinstance(item, enum.Enum) else item) for item in listed}
     if not types & {int, bool, float}:
         return node
-    if types <= {int}:
-        first: Any = core_schema.int_schema()
-    else:
-        kinds = frozenset(bool if kind is bool else kind for kind in types)
-        first = core_schema.no_info_plain_validator_function(
-            _guarded(kinds | ({int} if float in kinds else set()))
-        )
-    inner = {key: value for key, value in node.items() if key != "ref"}
-    return _kept(node, core_schema.chain_schema([first, inner]))  # type: ignore[list-item]
+    first: Any = core_schema.int_schema()
+    if types != {int}:
+        first = core_schema.no_info_plain_validator_function(_guarded(frozenset(types)))
+    inner: Any = {key: value for key, value in node.items() if key != "ref"}
+    return _kept(node, core_schema.chain_schema([first, inner]))
 
 
 def _text_keys(node: Node) -> Node:

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from callboard.tools.refs import Schema, pointed
+from callboard.tools.walk import is_dict
 
 _UNIONS = ("anyOf", "oneOf")
 # What may stand in a branch that is flattened; more would be lost without a trace.
-_PLAIN = frozenset({"$defs", "$schema", "additionalProperties", "description", "properties", "required", "title", "type"})
-_FORBIDDEN = frozenset({"const", "dependentSchemas", "else", "enum", "if", "not", "then", "unevaluatedProperties"})
+_PLAIN = frozenset(
+    {"$defs", "$schema", "additionalProperties", "description", "properties", "required", "title", "type"}
+)
+_FORBIDDEN = frozenset(
+    {"const", "dependentSchemas", "else", "enum", "if", "not", "then", "unevaluatedProperties"}
+)
 _DEPTH = 8
 
 
@@ -25,9 +30,9 @@ def is_object_root(root: Mapping[str, Any]) -> bool:
 
 
 def _is_object(root: Mapping[str, Any], node: Any, room: int) -> bool:
-    if not isinstance(node, Mapping) or not room:
+    if not is_dict(node) or not room:
         return False
-    schema: Mapping[str, Any] = node
+    schema = node
     if schema.get("type") == "object":
         return True
     if "type" in schema:
@@ -69,7 +74,7 @@ def _flat(root: Schema, node: Schema, room: int) -> Schema:
         parts = [own]
     loose = node.keys() - _PLAIN - {*_UNIONS, "$ref", "allOf", "discriminator"}
     if loose:
-        raise RootUnion(f"its root uses {sorted(loose)[0]!r}")
+        raise RootUnion(f"its root uses {min(loose)!r}")
     made = _all_of(parts)
     told = {key: node[key] for key in ("description", "title") if key in node}
     return {**made, **told}
@@ -82,11 +87,13 @@ def _either(branches: list[Schema]) -> Schema:
             known = properties.setdefault(name, [])
             if schema not in known:
                 known.append(schema)
-    required = set.intersection(*(set(branch.get("required", [])) for branch in branches))
+    lists: list[list[str]] = [branch.get("required", []) for branch in branches]
+    required = set(lists[0]).intersection(*lists[1:])
     made: Schema = {
         "type": "object",
         "properties": {
-            name: schemas[0] if len(schemas) == 1 else {"anyOf": schemas} for name, schemas in properties.items()
+            name: schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+            for name, schemas in properties.items()
         },
     }
     if required:

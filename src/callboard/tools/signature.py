@@ -95,7 +95,7 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
             stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             raise RegistrationError(
-                f"tool {tool_id!r}, parameter {stars}{name}: arguments without names can't be described to a model",
+                f"tool {tool_id!r}, parameter {stars}{name}: no model can name its arguments",
                 hint="list the parameters, or take one `dict` or `list`",
             )
         annotation = hints.get(name, Any)
@@ -175,7 +175,7 @@ def yielded_result(annotation: Any) -> Any:
 
 
 def with_extended_dicts(annotation: Any) -> Any:
-    """The annotation with `typing.TypedDict` as `typing_extensions.TypedDict`, which pydantic asks for before 3.12."""
+    """The annotation with each `typing.TypedDict` as one of `typing_extensions`, which pydantic reads."""
     return _extended(annotation, ())
 
 
@@ -193,7 +193,9 @@ def _extended(annotation: Any, above: tuple[Any, ...]) -> Any:
         return annotation
     if get_origin(annotation) in _UNIONS:
         return Union[made]  # noqa: UP007 - made at run time
-    return annotation.copy_with(made) if hasattr(annotation, "copy_with") else get_origin(annotation)[made]
+    origin: Any = get_origin(annotation)
+    remade: Any = getattr(annotation, "copy_with", None)
+    return origin[made] if remade is None else remade(made)
 
 
 def _extended_dict(made: Any, above: tuple[Any, ...]) -> Any:

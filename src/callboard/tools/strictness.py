@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from callboard.tools.refs import Schema, subschemas
+from callboard.tools.walk import is_list
 
 _KEYWORDS = frozenset({
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
-    "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
-    "properties", "required", "title", "type",
+    "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf",
+    "pattern", "properties", "required", "title", "type",
 })  # fmt: skip
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
 _LOOKAROUND = re.compile(r"\(\?<?[=!]")
@@ -42,7 +43,7 @@ def breaks_strict(schema: Schema) -> str | None:
 def _broken(node: Mapping[str, Any]) -> str | None:
     others = node.keys() - _KEYWORDS
     if others:
-        return f"it uses {sorted(others)[0]!r}"
+        return f"it uses {min(others)!r}"
     if "$ref" in node:
         return "a reference has keywords beside it" if len(node) > 1 else None
     if not node.keys() & {"anyOf", "const", "enum", "type"}:
@@ -65,7 +66,7 @@ def _broken_object(node: Mapping[str, Any]) -> str | None:
 
 def _types(node: Mapping[str, Any]) -> list[Any]:
     kind = node.get("type", [])
-    return kind if isinstance(kind, list) else [kind]
+    return kind if is_list(kind) else [kind]
 
 
 def _is_open_list(node: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """Types that travel as text: the one spelling each accepts, and what else is read on the repairing pass.
 
-The spelling is a regular expression that is published, too, so that schema and validator accept the same texts.
+The spelling is a regular expression that is published, too, so that schema and validator accept the same
+texts.
 """
 
 import re
@@ -12,7 +13,7 @@ from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 
 from callboard.errors import RegistrationError
 
-# The context of the second validation, after repairs: spellings that are clear but not the published one pass.
+# The context of the second validation, after repairs: clear spellings that are not the published one pass.
 REPAIRING: Any = "repairing"
 
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]"
@@ -76,8 +77,8 @@ _NAIVE = TextForm(
 )
 _INTEGER_KEY = TextForm(r"(0|-?[1-9][0-9]{0,38})", "12")
 _TEXT_KEYS = frozenset({
-    "any", "chain", "definition-ref", "enum", "function-after", "function-before", "function-plain", "function-wrap",
-    "literal", "str",
+    "any", "chain", "definition-ref", "enum", "function-after", "function-before", "function-plain",
+    "function-wrap", "literal", "str",
 })  # fmt: skip
 
 

@@ -1,0 +1,78 @@
+"""Tools that bring their own parsers: the raw value goes in as it came, and JSON has to come out."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from callboard.errors import InvalidArguments, InvalidResult, ToolError
+from callboard.tools.entry import Finish, Finished, Parse, Parsed
+from callboard.tools.results import walked
+from callboard.tools.walk import MAX_DEPTH, NotJson, admitted, is_dict, is_list, json_text, nothing_else
+
+
+def own_parser(parse_input: Callable[..., Any]) -> Parse:
+    """What gives the raw value to `parse_input`; JSON containers are copied first.
+
+    Neither `{}` for nothing, nor a repair, nor the rule on unknown keys comes before it.
+    """
+    read = fitted(parse_input, 1)
+
+    def parse(raw: Any) -> Parsed:
+        given = _copied(raw, MAX_DEPTH)
+        try:
+            frozen: str | None = json_text(admitted(given, nothing_else))
+        except NotJson:
+            frozen = None
+        try:
+            return read(given), frozen, False
+        except ToolError:
+            raise
+        except Exception as failure:
+            raise InvalidArguments(str(failure) or type(failure).__name__) from failure
+
+    return parse
+
+
+def _copied(value: Any, room: int) -> Any:
+    """The caller may change his containers while somebody is asked."""
+    if not room:
+        raise InvalidArguments(f"the arguments are deeper than {MAX_DEPTH} levels", code="args.too_deep")
+    if is_dict(value) and _is_exactly(value, dict):
+        return {key: _copied(item, room - 1) for key, item in value.items()}
+    if is_list(value) and _is_exactly(value, list):
+        return [_copied(item, room - 1) for item in value]
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def _is_exactly(value: object, kind: type[Any]) -> bool:
+    return type(value) is kind
+
+
+def own_check(tool_id: str, parse_output: Callable[..., Any]) -> Finish:
+    """What gives a result to `parse_output`; what it lets through has to be JSON."""
+    check, finish = fitted(parse_output, 1), walked(tool_id)
+
+    def checked(value: Any) -> Finished:
+        try:
+            passed = check(value)
+        except ToolError:
+            raise
+        except Exception as failure:
+            raise InvalidResult(str(failure) or type(failure).__name__) from failure
+        return finish(passed)
+
+    return checked
+
+
+def fitted(function: Callable[..., Any], offered: int) -> Callable[..., Any]:
+    """The function, called with as many of the offered positional arguments as it takes."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature takes one value
+        return lambda *given: function(given[0])
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return function
+    takes = sum(each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in parameters)
+    if takes >= offered:
+        return function
+    return lambda *given: function(*given[:takes])

@@ -1,0 +1,135 @@
+"""Whether a JSON Schema that came with a tool can be used: bounded, self-contained, an object at its root."""
+
+from typing import Any
+
+from callboard.errors import RegistrationError
+from callboard.tools.refs import Schema, pointed, refs_in, subschemas
+from callboard.tools.roots import is_object_root
+from callboard.tools.walk import NotJson, admitted, is_dict, is_list, is_mapping, nothing_else
+
+MAX_PARTS = 20_000
+MAX_LEVELS = 64
+# With every reference written out once per use: what a validator might have to visit.
+MAX_EXPANDED = 100_000
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+# Keywords that judge the very value which their schema judges.
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not")
+
+
+def checked_schema(tool_id: str, given: Any) -> Schema:
+    """A private copy of a schema that is safe to compile.
+
+    Raises:
+        RegistrationError: names the tool and what is wrong with the schema.
+    """
+    try:
+        made = admitted(dict(given) if is_mapping(given) else given, nothing_else)
+    except NotJson as error:
+        raise _refused(tool_id, f"it is no JSON: {error}", "give JSON") from None
+    if not is_dict(made):
+        raise _refused(tool_id, "it is no object", "give an object schema")
+    schema: Schema = made
+    _check_size(tool_id, schema)
+    _check_refs(tool_id, schema)
+    if not is_object_root(schema):
+        raise _refused(
+            tool_id, "its root is no object", "arguments have names: give it `type: object`", "schema.root"
+        )
+    declared = schema.get("$schema", DRAFT)
+    if str(declared).rstrip("#") != DRAFT:
+        raise _refused(tool_id, f"it declares {declared!r}", "write it in draft 2020-12")
+    if _expanded(schema, schema, (), {}) > MAX_EXPANDED:
+        raise _refused(
+            tool_id,
+            f"with its references written out it has more than {MAX_EXPANDED} parts",
+            "make it smaller",
+        )
+    return schema
+
+
+def _refused(tool_id: str, reason: str, hint: str, code: str | None = None) -> RegistrationError:
+    return RegistrationError(f"tool {tool_id!r}: its schema can't be used: {reason}", hint=hint, code=code)
+
+
+def _check_size(tool_id: str, schema: Schema) -> None:
+    level: list[Any] = [schema]
+    parts = levels = 0
+    while level:
+        parts, levels = parts + len(level), levels + 1
+        if parts > MAX_PARTS or levels > MAX_LEVELS:
+            raise _refused(
+                tool_id, "it is too deep or too large", f"at most {MAX_LEVELS} levels and {MAX_PARTS} parts"
+            )
+        level = [
+            item
+            for node in level
+            for item in (node.values() if is_dict(node) else node)
+            if is_dict(item) or is_list(item)
+        ]
+
+
+def _check_refs(tool_id: str, schema: Schema) -> None:
+    for node in _all_schemas(schema):
+        if node is not schema and "$id" in node:
+            raise _refused(tool_id, "it has an `$id` inside", "references are resolved from its root only")
+        if "$dynamicRef" in node:
+            raise _refused(tool_id, "it uses `$dynamicRef`", "use `$ref`")
+        ref = node.get("$ref", "#")
+        if not isinstance(ref, str) or not ref.startswith("#"):
+            raise _refused(
+                tool_id,
+                f"it refers to {ref!r}, outside itself",
+                "put what it needs under `$defs`: nothing is ever fetched",
+                "schema.external_ref",
+            )
+        try:
+            pointed(schema, ref)
+        except KeyError:
+            raise _refused(
+                tool_id, f"it refers to {ref!r}, which is not there", "define it under `$defs`"
+            ) from None
+    for ref in refs_in(schema) | {f"#/$defs/{name}" for name in schema.get("$defs", {}) if "/" not in name}:
+        if _circles(schema, pointed(schema, ref), {ref}):
+            raise _refused(
+                tool_id, f"{ref} refers to itself without end", "put a property or a list in between"
+            )
+
+
+def _all_schemas(schema: Schema) -> list[Schema]:
+    found: list[Schema] = []
+    todo: list[Any] = [schema]
+    while todo:
+        node = todo.pop()
+        found.append(node)
+        todo.extend(subschemas(node))
+        for word in ("$defs", "definitions"):
+            todo.extend(each for each in node.get(word, {}).values() if is_dict(each))
+    return found
+
+
+def _circles(root: Schema, node: Any, above: set[str]) -> bool:
+    """Whether judging a value leads back to judging the same value by the same schema."""
+    if not is_dict(node):
+        return False
+    ref = node.get("$ref")
+    if isinstance(ref, str) and (ref in above or _circles(root, pointed(root, ref), above | {ref})):
+        return True
+    inner: list[Any] = []
+    for word in _IN_PLACE:
+        value = node.get(word)
+        inner += value if is_list(value) else [value]
+    return any(_circles(root, each, above) for each in inner)
+
+
+def _expanded(root: Schema, node: Any, above: tuple[str, ...], known: dict[str, int]) -> int:
+    if is_list(node):
+        return min(MAX_EXPANDED + 1, sum(_expanded(root, item, above, known) for item in node))
+    if not is_dict(node):
+        return 0
+    size = 1 + sum(_expanded(root, item, above, known) for key, item in node.items() if key != "$defs")
+    ref = node.get("$ref")
+    if isinstance(ref, str) and ref.startswith("#") and ref not in above:
+        if ref not in known:
+            known[ref] = _expanded(root, pointed(root, ref), (*above, ref), known)
+        size += known[ref]
+    return min(MAX_EXPANDED + 1, size)
