@@ -39,7 +39,7 @@ class Script:
         self.events.append(RunEvent("r1", path, number, type_, 1000.0 + len(self.events), data))
 
     def call(self, invocation: str, tool: str, arguments: str, **finished: Any) -> None:
-        fact = {
+        fact: dict[str, Any] = {
             "invocation_id": invocation,
             "tool_id": tool,
             "kind": "read",

@@ -7,7 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 AsJson = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print JSON, as docs/terminal.md describes it.")
+    bool,
+    Parameter(
+        name="--json", negative="", show_default=False, help="Print JSON, as docs/terminal.md describes it."
+    ),
 ]
 ConfigPath = Annotated[
     Path | None,
@@ -31,7 +34,13 @@ class Asking:
     """
 
     yes: Annotated[
-        bool, Parameter(name="--yes", negative="", help="Allow every call that asks, in this command only.")
+        bool,
+        Parameter(
+            name="--yes",
+            negative="",
+            show_default=False,
+            help="Allow every call that asks, in this command only.",
+        ),
     ] = False
     answers: Annotated[
         Path | None,

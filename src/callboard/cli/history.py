@@ -7,7 +7,7 @@ from callboard.cli import drawing
 from callboard.cli.output import when
 from callboard.events import RunEvent
 from callboard.store import StoredRun
-from callboard.views import fold
+from callboard.views import Said, fold
 
 
 def lines(run: StoredRun, events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -21,7 +21,8 @@ def lines(run: StoredRun, events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     state = fold(run.id, (RunEvent(**event) for event in events))
     for entry in state.history:
         yield drawing.entry(entry).plain
-    if run.text:
+    said = [entry.text for entry in state.history if isinstance(entry, Said)]
+    if run.text and run.text not in said[-1:]:
         yield f"answer: {run.text}"
     if run.finished_at is None:
         yield "the run has not ended, or its process was killed"

@@ -49,9 +49,7 @@ def run(
     prompt: Annotated[str, Parameter(help="What the agent is asked to do.")],
     /,
     *,
-    workspace: Annotated[
-        Path | None, Parameter(help="The folder that file tools work in; else this one.")
-    ] = None,
+    workspace: Annotated[Path | None, Parameter(help="The folder that file tools work in.")] = None,
     model: Annotated[str | None, Parameter(help="local, provider:name, or a name of [models].")] = None,
     profile: Annotated[str, Parameter(help="The profile of the run.")] = "loop",
     json: AsJson = False,
@@ -64,10 +62,11 @@ def run(
 
 async def _run(order: Order) -> int:
     from callboard.cli.surfaces import Opening, surface  # noqa: PLC0415 - rich draws runs only
-    from callboard.host import Host  # noqa: PLC0415 - the engine
 
     shown = surface(as_json=order.as_json)
     approver = who_answers(order.asking, shown)
+    from callboard.host import Host  # noqa: PLC0415 - the engine, once nothing can be wrong with the command
+
     async with Host(order.config) as host:
         handle = host.start(
             order.prompt,
@@ -76,7 +75,7 @@ async def _run(order: Order) -> int:
             workspace=order.workspace,
             approver=approver,
         )
-        workspace = None if order.workspace is None else str(order.workspace)
+        workspace = str(order.workspace or host.config.folder)
         shown.open(Opening(handle.id, handle.model.name, handle.model.reason, order.profile, workspace))
         with interrupts(shown, lambda: handle.cancel("user_stopped")):
             result = await follow(handle, shown)

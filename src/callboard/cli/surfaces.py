@@ -30,7 +30,7 @@ class Opening:
     model: str
     model_reason: str
     profile: str
-    workspace: str | None
+    workspace: str
 
 
 class Surface(Protocol):
@@ -75,8 +75,7 @@ class Lines:
         """See `Surface.open`."""
         self._state = RunState(opening.id)
         self.tell(f"model: {opening.model} ({opening.model_reason})")
-        place = f", workspace {opening.workspace}" if opening.workspace else ""
-        self.tell(f"run: {opening.id}, profile {opening.profile}{place}")
+        self.tell(f"run: {opening.id}, profile {opening.profile}, workspace {opening.workspace}")
 
     def show(self, event: RunEvent) -> None:
         """See `Surface.show`."""

@@ -104,7 +104,7 @@ def call_tool(
     *arguments: Annotated[str, Parameter(help="One JSON object, or name=value for each argument.")],
     json: AsJson = False,
     simulate: Annotated[
-        bool, Parameter(negative="", help="A write is simulated: nothing is changed.")
+        bool, Parameter(negative="", show_default=False, help="A write is simulated: nothing is changed.")
     ] = False,
     config: ConfigPath = None,
     asking: Asking | None = None,

@@ -67,14 +67,14 @@ def _beside_default(where: Sequence[int | str]) -> bool:
 
 
 def _unknown(where: Sequence[int | str]) -> str:
-    legal = _legal_keys(where[:-1])
+    legal = legal_keys(where[:-1])
     close = get_close_matches(str(where[-1]), legal, n=1, cutoff=0.6)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     named = "; a named model is a table, [models.NAME]" if _beside_default(where) else ""
     return f"there is no such key{meant} (the keys here are {', '.join(legal)}{named})"
 
 
-def _legal_keys(where: Sequence[int | str]) -> list[str]:
+def legal_keys(where: Sequence[int | str]) -> list[str]:
     """The keys of the table at this place, by the models."""
     here: type[BaseModel] = Config
     for part in where:

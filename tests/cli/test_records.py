@@ -1,0 +1,169 @@
+"""`callboard runs` and `callboard calls`: what was recorded, for people and for programs."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from callboard.cli import main
+from callboard.store import StoredRun, open_store
+from tests.cli.told import main_job
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as utc:
+        utc.setenv("TZ", "UTC")
+        time.tzset()
+        yield tmp_path
+    time.tzset()
+
+
+def record(invocation_id: str, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "call.finished",
+        "invocation_id": invocation_id,
+        "tool_id": "add",
+        "kind": "read",
+        "status": "ok",
+        "agent": "main",
+        "started_ns": 1_764_500_000_000_000_000,
+        "duration_ns": 1_250_000,
+        "arguments": '{"a":1}',
+        "simulated": False,
+        "failure": None,
+        **more,
+    }
+
+
+@pytest.fixture
+def recorded(here: Path) -> None:
+    events, _ = main_job()
+    with open_store(here / ".callboard") as store:
+        store.runs.start(
+            StoredRun(
+                id="r1",
+                profile="loop",
+                started_at=1000.0,
+                input="what is\nin notes.md?",
+                model="scripted",
+                model_reason="--model",
+                workspace="/srv/work",
+            ),
+        )
+        store.events.append_all(event.to_json() for event in events)
+        store.runs.finish("r1", "completed", finished_at=1021.0, text="Done: 3.", rounds=2)
+        store.runs.start(StoredRun(id="r2", profile="careful", started_at=2000.0, input="go"))
+        store.runs.finish("r2", "failed", finished_at=2001.0, reason="model.failed", message="no key")
+        denied = {"code": "permission.denied", "message": "no\x1b[2J", "hint": None}
+        store.calls.add(record("c1"), run="r1", step="act#1/add.1")
+        store.calls.add(record("c2", tool_id="write_file", status="denied", failure=denied), run="r1/a")
+        store.calls.add(record("c3", simulated=True))
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert main(arguments) == code
+    said = capsys.readouterr()
+    assert said.err == ""
+    return said.out
+
+
+@pytest.mark.parametrize("command", [["runs", "list"], ["calls"]])
+def test_a_folder_without_records_shows_none_and_makes_nothing(
+    command: list[str],
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert printed(capsys, *command).count("\n") == 1
+    assert json.loads(printed(capsys, *command, "--json")) == []
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.usefixtures("recorded")
+def test_runs_are_listed_newest_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "runs", "list") == snapshot("""\
+run	started	status	profile	model	asked
+r2	1970-01-01 00:33:20	failed (model.failed)	careful		go
+r1	1970-01-01 00:16:40	completed	loop	scripted	what is in notes.md?
+""")
+    assert printed(capsys, "runs", "list", "--status", "failed,cancelled").count("\n") == 2
+    assert printed(capsys, "runs", "list", "--limit", "1").count("\n") == 2
+    runs = json.loads(printed(capsys, "runs", "list", "--json"))
+    assert [(run["id"], run["status"], run["message"]) for run in runs] == [
+        ("r2", "failed", "no key"),
+        ("r1", "completed", None),
+    ]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_run_is_shown_as_it_was_while_it_happened(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "runs", "show", "r1") == snapshot("""\
+run: r1, profile loop, started 1970-01-01 00:16:40
+model: scripted (--model)
+workspace: /srv/work
+asked: what is
+in notes.md?
+Let me look.
+ok         read_file path="notes.md"  (12 ms)
+           # Notes
+           first\\x1b[2J
+denied     write_file path="a.md" content="x"  (12 ms)
+           no [permission.denied]
+           ask first
+ok         add a=1 b=2  (simulated, repaired, 12 ms)
+           3
+note       `odd` can't be expressed [tool.left_out]
+Done: 3.
+completed  2 rounds, 3 calls, 21.0 s, 11 output tokens
+""")
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_run_as_json_has_its_events(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = json.loads(printed(capsys, "runs", "show", "r1", "--json"))
+    assert shown["run"]["id"] == "r1"
+    assert [event["seq"] for event in shown["events"]] == list(range(1, len(shown["events"]) + 1))
+    assert shown["events"][-1]["type"] == "run.finished"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_run_that_is_not_there_or_not_the_only_one_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", "x"]) == 1
+    assert capsys.readouterr().err == "error: there is no run 'x'\nhint: callboard runs list shows them\n"
+    assert main(["runs", "show", "r"]) == 1
+    assert capsys.readouterr().err.startswith(
+        "error: several runs begin with 'r'\nhint: give more characters"
+    )
+
+
+@pytest.mark.usefixtures("recorded")
+def test_calls_are_listed_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "calls") == snapshot("""\
+started	run	tool	status	took	what
+2025-11-30 10:53:20	-	add	ok (simulated)	1.2 ms	{"a":1}
+2025-11-30 10:53:20	r1/a	write_file	denied	1.2 ms	permission.denied: no\\x1b[2J  {"a":1}
+2025-11-30 10:53:20	r1	add	ok	1.2 ms	{"a":1}
+""")
+
+
+@pytest.mark.usefixtures("recorded")
+def test_calls_are_chosen_by_run_status_tool_and_number(capsys: pytest.CaptureFixture[str]) -> None:
+    def ids(*arguments: str) -> list[str]:
+        return [call["invocation_id"] for call in json.loads(printed(capsys, "calls", "--json", *arguments))]
+
+    assert ids() == ["c3", "c2", "c1"]
+    assert ids("--run", "r1") == ["c2", "c1"]
+    assert ids("--status", "failed,denied") == ["c2"]
+    assert ids("--tool", "add", "--limit", "1") == ["c3"]
+    assert ids("--run", "nope") == []
+
+
+@pytest.mark.usefixtures("recorded")
+def test_another_configuration_has_other_records(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "other.toml").write_text('[state]\nfolder = "other"\n')
+    assert json.loads(printed(capsys, "calls", "--json", "--config", "other.toml")) == []
