@@ -227,11 +227,11 @@ class ToolRegistry(Generic[ToolT]):
         """What calls are made against now."""
         return self._catalog.published or self._catalog.snapshot
 
-    def get(self, tool_id: str) -> RegisteredTool | None:
+    def get(self, tool_id: str) -> RegisteredTool[ToolT] | None:
         """The tool of that id, or None."""
         return self.snapshot.tools.get(tool_id)
 
-    def require(self, tool_id: str) -> RegisteredTool:
+    def require(self, tool_id: str) -> RegisteredTool[ToolT]:
         """The tool of that id.
 
         Raises:
@@ -251,20 +251,20 @@ class ToolRegistry(Generic[ToolT]):
         """All ids, in declaration order."""
         return tuple(self.snapshot.tools)
 
-    def entries(self) -> Iterator[tuple[str, RegisteredTool]]:
+    def entries(self) -> Iterator[tuple[str, RegisteredTool[ToolT]]]:
         """(id, tool) of all tools, with those that are registered meanwhile."""
         return ((tool.id, tool) for tool in self.values())
 
-    def values(self) -> Iterator[RegisteredTool]:
+    def values(self) -> Iterator[RegisteredTool[ToolT]]:
         """All tools, with those that are registered meanwhile."""
         return self._catalog.live()
 
     @property
-    def definitions(self) -> tuple[RegisteredTool, ...]:
+    def definitions(self) -> tuple[RegisteredTool[ToolT], ...]:
         """A snapshot of all tools, in declaration order."""
         return tuple(self.snapshot.tools.values())
 
-    def visible_to(self, execution: ExecutionOptions) -> tuple[RegisteredTool, ...]:
+    def visible_to(self, execution: ExecutionOptions) -> tuple[RegisteredTool[ToolT], ...]:
         """The tools that a call with these options could reach: listing and execution are one."""
         from callboard.calls.failures import hidden  # noqa: PLC0415
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol
+
+from typing_extensions import TypeVar
 
 from callboard.conversation import ContentPart
 from callboard.tools.refs import closed_view
 from callboard.types import ToolContext
 
 Mode = Literal["read", "write"]
+SourceT_co = TypeVar("SourceT_co", default=Any, covariant=True)
 # What one parse gives: the value for the tool, the JSON text that passed (None where the tool's own
 # parser was given something that is no JSON), and whether a repair was needed.
 Parsed = tuple[Any, str | None, bool]
@@ -92,10 +95,11 @@ class Published(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredTool:
+class RegisteredTool(Generic[SourceT_co]):
     """One entry of a registry. Later changes of the caller's object change nothing here.
 
-    The fields of the host's own tool type are read through: ``entry.risk`` is ``entry.source.risk``.
+    The fields of the host's own tool type are read through: ``entry.risk`` is ``entry.source.risk``, and that
+    one is typed.
     """
 
     id: str
@@ -104,7 +108,7 @@ class RegisteredTool:
     parse_output: Callable[..., Any]
     execute: Callable[..., Any]
     debug_steps: Any
-    source: Any
+    source: SourceT_co
     published: Published
     # chosen at registration, for the gate
     parse: Parse
