@@ -61,7 +61,7 @@ class LocalModel:
                 hint="ask for less at once, or choose another model with --model",
             )
         asked = {
-            "tools": [_shown(tool) for tool in request.tools],
+            "tools": shown(request.tools),
             "text": text,
             "max_tokens": int(request.settings.get("max_tokens", _MAX_TOKENS)),
         }
@@ -104,30 +104,38 @@ def _calls_before(messages: Sequence[Message]) -> int:
     return sum(len(message["calls"]) for message in messages if message["role"] == "assistant")
 
 
-def _shown(tool: ToolDefinition) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": simplified(tool.parameters)}
+def shown(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
+    """The tools as the engine reads them best: those with least to fill in first, in their plainest form."""
+    made = [
+        {"name": tool.name, "description": tool.description, "parameters": _object(tool.parameters)}
+        for tool in tools
+    ]
+    return sorted(made, key=lambda tool: len(tool["parameters"].get("required", ())))
 
 
-def simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's schema for a small reader: no titles, defaults, optional switches, or unions with null."""
-    required = schema.get("required", ())
-    shown = {
-        name: _plain(parameter)
-        for name, parameter in schema.get("properties", {}).items()
-        if name in required or _plain(parameter).get("type") != "boolean"
-    }
-    return {**_plain(schema), "properties": shown}
-
-
-def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _object(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without optional switches, which are only filled in by mistake."""
+    required = list(schema.get("required", ()))
+    properties = {name: _plain(parameter) for name, parameter in schema.get("properties", {}).items()}
     kept = {
-        key: value for key, value in schema.items() if key not in {"title", "default", "examples", "$schema"}
+        name: parameter
+        for name, parameter in properties.items()
+        if name in required or parameter.get("type") != "boolean"
     }
-    others = [other for other in kept.get("anyOf", ()) if other.get("type") != "null"]
+    rest = {key: schema[key] for key in ("additionalProperties", "$defs") if key in schema}
+    return {"type": "object", "properties": kept, "required": required, **rest}
+
+
+def _plain(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    """Without title and default; of a union with null only the other side."""
+    others = [other for other in parameter.get("anyOf", ()) if other.get("type") != "null"]
     if len(others) == 1:
-        del kept["anyOf"]
-        return {**_plain(others[0]), **kept}
-    return kept
+        parameter = {**others[0], **{key: value for key, value in parameter.items() if key != "anyOf"}}
+    dropped = {"title", "default", "examples", "description"}
+    made = {key: value for key, value in parameter.items() if key not in dropped}
+    if "description" in parameter:
+        made["description"] = parameter["description"]
+    return made
 
 
 def _calls(answer: object, first: int) -> tuple[ToolCall, ...]:
