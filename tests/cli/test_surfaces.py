@@ -113,7 +113,7 @@ def test_open_calls_and_streamed_text_are_drawn_below() -> None:
     script = Script()
     script.add("model.started", agent="main", model="scripted")
     script.add("text.delta", agent="main", text="Hello\x1b[2J\n" + "\n".join(f"line {n}" for n in range(20)))
-    script.add("call.requested", call="m1", tool="read_file", args='{"path":"a"}', agent="main")
+    script.add("call.requested", call="m1", tool="read_file", arguments='{"path":"a"}', agent="main")
     fact: dict[str, Any] = {
         "invocation_id": "c2",
         "tool_id": "write_file",

@@ -46,10 +46,12 @@ class Script:
             "parents": [],
             "arguments": arguments,
         }
-        self.add("call.requested", call=f"m{invocation}", tool=tool, args=arguments, agent="main")
+        self.add("call.requested", call=f"m{invocation}", tool=tool, arguments=arguments, agent="main")
         self.add("call.started", **fact)
-        self.add("call.finished", **{**fact, "status": "ok", "duration_ns": 12_000_000, **finished})
-        self.add("call.answered", call=f"m{invocation}", status=finished.get("status", "ok"))
+        fact |= {"status": "ok", "duration_ns": 12_000_000, **finished}
+        self.add("call.finished", **fact)
+        status = finished.get("status", "ok")
+        self.add("call.answered", call=f"m{invocation}", ok=status == "ok", status=status, text="")
 
 
 def main_job() -> tuple[list[RunEvent], Any]:

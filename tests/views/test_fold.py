@@ -43,7 +43,7 @@ class Log:
 def asked_for(
     log: Log, call: str = "m1", tool: str = "add", args: str = '{"a":1}', agent: str = "main"
 ) -> None:
-    log.add("call.requested", "act#1", call=call, tool=tool, args=args, agent=agent)
+    log.add("call.requested", "act#1", call=call, tool=tool, arguments=args, agent=agent)
 
 
 def cards(entries: Iterable[Any]) -> list[Card]:
@@ -65,7 +65,7 @@ def test_a_call_goes_from_pending_through_running_to_done() -> None:
     log.gate("call.progress", "c1", value='"half"')
     assert log.state().open[0].progress == '"half"'
     log.gate("call.finished", "c1", status="ok", result="3", duration_ns=1_500_000_000)
-    log.add("call.answered", "act#1", call="m1", status="ok")
+    log.add("call.answered", "act#1", call="m1", ok=True, status="ok", text="3")
     state = log.state()
     assert state.open == []
     [done] = cards(state.history)
@@ -111,21 +111,41 @@ def test_two_calls_of_one_tool_find_their_own_cards() -> None:
     ]
 
 
+def test_two_calls_of_one_tool_are_told_apart_by_their_arguments() -> None:
+    log = Log()
+    asked_for(log, "m1", args='{"a": 1}')
+    asked_for(log, "m2", args='{"a": 2}')
+    log.gate("call.started", "c2", arguments='{"a":2}')
+    log.gate("call.started", "c1", arguments='{"a":1}')
+    assert [card.invocation_id for card in log.state().open] == ["c1", "c2"]
+
+
 def test_a_call_that_never_came_to_the_gate_is_closed_by_its_answer() -> None:
     log = Log()
-    asked_for(log, tool="nope")
-    log.add(
-        "call.answered",
-        "act#1",
-        call="m1",
-        status="failed",
-        error="there is no tool",
-        code="tool.unavailable",
-    )
+    asked_for(log, "m1", tool="finalize")
+    asked_for(log, "m2", tool="cut")
+    told = '{"ok":false,"error":"the call was cut off","code":"args.truncated","hint":"make it shorter"}'
+    log.add("call.answered", "act#1", call="m1", ok=True, status="ok", text="noted", code=None)
+    log.add("call.answered", "act#1", call="m2", ok=False, status="failed", text=told, code="args.truncated")
+    log.add("call.answered", "act#1", call="m3", ok=True, status="ok", text="whose?")
     state = log.state()
-    [done] = cards(state.history)
-    assert (done.status, done.error, done.code) == ("failed", "there is no tool", "tool.unavailable")
+    first, second = cards(state.history)
+    assert (first.status, first.result, first.error) == ("ok", "noted", None)
+    assert (second.status, second.error, second.code, second.hint) == (
+        "failed",
+        "the call was cut off",
+        "args.truncated",
+        "make it shorter",
+    )
     assert state.open == []
+
+
+def test_an_answer_that_is_no_envelope_stands_for_itself() -> None:
+    log = Log()
+    asked_for(log)
+    log.add("call.answered", "act#1", call="m1", ok=False, status="failed", text='{"ok":fal', code="x")
+    [card] = cards(log.state().history)
+    assert (card.error, card.hint) == ('{"ok":fal', None)
 
 
 def test_a_tool_that_calls_a_tool_shows_both() -> None:
@@ -194,7 +214,9 @@ def test_a_call_that_is_open_when_its_run_ends_was_interrupted() -> None:
 def test_a_child_has_headings_and_does_not_end_the_run() -> None:
     log = Log()
     log.add("child.started", "plan#1", child="r1/plan#1/scout", key="scout")
-    log.add("call.requested", "act#1", run="r1/plan#1/scout", call="m1", tool="add", args="{}", agent="scout")
+    log.add(
+        "call.requested", "act#1", run="r1/plan#1/scout", call="m1", tool="add", arguments="{}", agent="scout"
+    )
     log.add("run.finished", "end", run="r1/plan#1/scout", status="completed", value="x")
     log.add("child.finished", "", run="r1/plan#1/scout", key="scout", status="completed", reason=None)
     state = log.state()

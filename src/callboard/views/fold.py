@@ -125,7 +125,7 @@ def _model_finished(state: RunState, event: RunEvent) -> None:
 def _call_requested(state: RunState, event: RunEvent) -> None:
     data = event.data
     card = Card(event.run, str(data.get("tool", "")), agent=data.get("agent"), started_at=event.at)
-    card.arguments = shortened(_text(data.get("args", "")))
+    card.arguments = shortened(_text(data.get("arguments", "")))
     state.open.append(card)
     state.requested[event.run, str(data.get("call"))] = card
     state.unbound.setdefault((event.run, card.tool), deque()).append(card)
@@ -137,24 +137,33 @@ def _call_answered(state: RunState, event: RunEvent) -> None:
     if card is None or card.phase == "done":
         return
     data = event.data
-    card.error = _optional(data.get("error"))
-    card.code, card.hint = data.get("code") or card.code, data.get("hint") or card.hint
-    if "result" in data and card.error is None:
-        card.result = _optional(data["result"])
+    text = str(data.get("text", ""))
+    if data.get("ok"):
+        card.result = shortened(text)
+    else:
+        card.error, card.hint = _failure(text)
+        card.code = data.get("code")
     card.simulated = bool(data.get("simulated"))
     _close(state, card, event, str(data.get("status") or "ok"))
 
 
+def _failure(text: str) -> tuple[str, str | None]:
+    """Message and hint of the envelope that a model is shown; a text that is none stands for itself."""
+    try:
+        told = json.loads(text)
+        return shortened(str(told["error"])), _optional(told.get("hint"))
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return shortened(text), None
+
+
 def _of_gate(state: RunState, event: RunEvent) -> Card:
-    """The card of a fact of the gate: that of its call, else of the oldest request for that tool."""
+    """The card of a fact of the gate; the first one of a call finds the request that it answers."""
     data = event.data
     invocation = str(data["invocation_id"])
     card = state.invoked.get(invocation)
     if card is None:
-        waiting = state.unbound.get((event.run, str(data["tool_id"])))
-        if waiting and not data.get("parents"):
-            card = waiting.popleft()
-        else:
+        card = None if data.get("parents") else _requested(state, event)
+        if card is None:
             card = Card(event.run, str(data["tool_id"]), agent=data.get("agent"), started_at=event.at)
             state.open.append(card)
         state.invoked[invocation] = card
@@ -166,6 +175,24 @@ def _of_gate(state: RunState, event: RunEvent) -> Card:
         card.reasons = tuple(data["reasons"])
     card.depth = len(data.get("parents") or ()) or card.depth
     return card
+
+
+def _requested(state: RunState, event: RunEvent) -> Card | None:
+    """The oldest request for that tool with these arguments, else the oldest for that tool."""
+    waiting = state.unbound.get((event.run, str(event.data["tool_id"])))
+    if not waiting:
+        return None
+    arguments = _value(event.data.get("arguments"))
+    card = next((card for card in waiting if _value(card.arguments) == arguments), waiting[0])
+    waiting.remove(card)
+    return card
+
+
+def _value(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError, TypeError):
+        return text
 
 
 def _approval_asked(state: RunState, event: RunEvent) -> None:
