@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, Field, TypeAdapter
 
 from callboard import Abort, Decision, Principal, ToolError, ToolRegistry, tool
-from callboard.policy import ModePolicy
+from callboard.policy import CallView, ModePolicy
 from callboard.types import ExecutionOptions
 
 ADD = '{"a": 3, "b": 4}'
@@ -60,7 +60,7 @@ async def add_waiting(a: int, b: int) -> int:
     return a + b
 
 
-FUNCTIONS = (add, order, add_async, order_async, add_waiting)
+FUNCTIONS: tuple[Callable[..., Any], ...] = (add, order, add_async, order_async, add_waiting)
 heard = [0]
 
 
@@ -74,6 +74,10 @@ def made(**options: Any) -> ToolRegistry:
     return registry.register_all([tool(mode="read")(f) for f in FUNCTIONS]).seal()
 
 
+def deny(_view: CallView) -> Decision:
+    return Decision("deny", ("no",))
+
+
 def swallowing(call: Callable[[], Any]) -> Callable[[], Any]:
     def run() -> None:
         try:
@@ -84,11 +88,15 @@ def swallowing(call: Callable[[], Any]) -> Callable[[], Any]:
     return run
 
 
+def bare_validator(function: Any) -> Callable[[str], Any]:
+    return TypeAdapter[Any](function).validator.validate_json
+
+
 def cases() -> tuple[dict[str, Callable[[], Any]], dict[str, Callable[[], Awaitable[Any]]]]:
-    bare = {f.__name__: TypeAdapter(f).validator.validate_json for f in FUNCTIONS}
+    bare = {f.__name__: bare_validator(f) for f in FUNCTIONS}
     governed, policed = made(), made(authorize=ModePolicy())
-    denied = made(authorize=lambda _view: Decision("deny", ("no",)))
-    sync = {
+    denied = made(authorize=deny)
+    sync: dict[str, Callable[[], Any]] = {
         "floor add, sync": lambda: bare["add"](ADD),
         "add, sync": lambda: governed.invoke("add", ADD),
         "add, sync, policy": lambda: policed.invoke("add", ADD),
@@ -97,7 +105,7 @@ def cases() -> tuple[dict[str, Callable[[], Any]], dict[str, Callable[[], Awaita
         "invalid, with hint": swallowing(lambda: governed.invoke("add", INVALID)),
         "denied": swallowing(lambda: denied.invoke("add", ADD)),
     }
-    awaited = {
+    awaited: dict[str, Callable[[], Awaitable[Any]]] = {
         "floor add, async": lambda: bare["add_async"](ADD),
         "add, async": lambda: governed.invoke_async("add_async", ADD),
         "add, async, policy": lambda: policed.invoke_async("add_async", ADD),
@@ -155,7 +163,7 @@ def show(found: dict[str, list[float]]) -> None:
 
 async def main(rounds: int) -> None:
     show(await measured(rounds))
-    bare = TypeAdapter(add_waiting).validator.validate_json
+    bare = bare_validator(add_waiting)
     governed = made()
     shares = [
         await concurrent(lambda: bare(ADD))

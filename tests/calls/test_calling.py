@@ -14,6 +14,7 @@ from callboard import Abort, Decision, ToolContext, ToolError, ToolRegistry, too
 from callboard.conversation import Image, Text
 from callboard.errors import Aborted, NeedsAsync
 from callboard.events import CallProgress, ToolCallRecord
+from callboard.tools import RegisteredTool
 from callboard.types import ExecutionOptions
 
 
@@ -129,7 +130,10 @@ def test_code_and_hint_of_any_exception_reach_the_caller() -> None:
 
 @pytest.mark.covers("B31")
 def test_an_unknown_name_gets_close_names_from_what_the_agent_sees() -> None:
-    tools = registry(now, later, visible=lambda entry, _options: entry.id != "later")
+    def visible(entry: RegisteredTool, _options: ExecutionOptions) -> bool:
+        return entry.id != "later"
+
+    tools = registry(now, later, visible=visible)
 
     with pytest.raises(ToolError) as unknown:
         tools.invoke("noww", {})
@@ -406,7 +410,10 @@ async def test_a_batch_gives_one_outcome_for_each_call_in_order() -> None:
 def test_writes_are_simulated_and_reads_are_real() -> None:
     ran: list[str] = []
 
-    @tool(simulate=lambda name: {"would": name})
+    def preview(name: str) -> dict[str, str]:
+        return {"would": name}
+
+    @tool(simulate=preview)
     def save(name: str) -> str:
         ran.append(name)
         return "saved"

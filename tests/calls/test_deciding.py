@@ -52,7 +52,19 @@ def yes(request: ApprovalRequest) -> ApprovalAnswer:
 
 
 def registry(**options: Any) -> ToolRegistry:
-    return ToolRegistry(**{"authorize": ModePolicy()} | options).register_all([save, look])
+    options.setdefault("authorize", ModePolicy())
+    return ToolRegistry(**options).register_all([save, look])
+
+
+Said = Callable[[ApprovalRequest], Any]
+ANSWERS: list[tuple[Said, str]] = [
+    (lambda r: ApprovalAnswer(False, r.digest, "not today"), "approval.denied"),
+    (lambda r: ApprovalAnswer(True, "of another call"), "approval.stale"),
+    (lambda r: True, "approval.failed"),
+    (lambda r: ApprovalAnswer("yes", r.digest), "approval.denied"),  # type: ignore[arg-type]
+    (lambda r: 1 / 0, "approval.failed"),
+]
+Policy = Callable[[CallView], Any]
 
 
 def code_of(caught: pytest.ExceptionInfo[ToolError]) -> str:
@@ -95,17 +107,8 @@ async def test_a_person_sees_exactly_what_runs_and_the_answer_is_recorded() -> N
     assert facts[2].reasons == ("default policy: write = ask", "approved by ada")  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (lambda r: ApprovalAnswer(False, r.digest, "not today"), "approval.denied"),
-        (lambda r: ApprovalAnswer(True, "of another call"), "approval.stale"),
-        (lambda r: True, "approval.failed"),
-        (lambda r: ApprovalAnswer("yes", r.digest), "approval.denied"),  # type: ignore[arg-type]
-        (lambda r: 1 / 0, "approval.failed"),
-    ],
-)
-async def test_anything_but_a_bound_yes_denies(answer: Any, code: str) -> None:
+@pytest.mark.parametrize(("answer", "code"), ANSWERS)
+async def test_anything_but_a_bound_yes_denies(answer: Said, code: str) -> None:
     with pytest.raises(ToolError) as caught:
         await registry(approver=Person(answer)).invoke_async("save", {"name": "a"})
 
@@ -208,8 +211,11 @@ async def broken_later(_view: CallView) -> Decision:
     raise RuntimeError("no rules")
 
 
-@pytest.mark.parametrize("policy", [broken, broken_later, lambda _v: True, lambda _v: None])
-async def test_a_policy_that_fails_denies(policy: Any) -> None:
+FAILING: list[Policy] = [broken, broken_later, lambda _v: True, lambda _v: None]
+
+
+@pytest.mark.parametrize("policy", FAILING)
+async def test_a_policy_that_fails_denies(policy: Policy) -> None:
     with pytest.raises(ToolError) as caught:
         await registry(authorize=policy).invoke_async("look")
 
@@ -226,13 +232,13 @@ def test_a_sync_call_that_meets_anything_that_waits_is_denied(way: str) -> None:
     async def hook(_view: CallView) -> None:
         await asyncio.sleep(0)
 
-    options: dict[str, Any] = {
+    options: dict[str, dict[str, Any]] = {
         "authorize": {"authorize": allow_later},
-        "ask": {"authorize": lambda _v: Decision("ask"), "approver": Person(yes)},
+        "ask": {"authorize": ModePolicy(read="ask"), "approver": Person(yes)},
         "before": {"authorize": None, "before": [hook]},
-    }[way]
+    }
     with pytest.raises(ToolError) as caught:
-        registry(**options).invoke("look")
+        registry(**options[way]).invoke("look")
 
     assert code_of(caught) == "approval.needs_async"
     assert caught.value.invocation.status == "denied"
@@ -258,11 +264,14 @@ async def test_a_hooks_rewrite_is_parsed_again_and_is_what_the_person_sees_and_w
     assert json.loads(person.asked[0].arguments) == {"name": "a", "text": "rewritten"} == ran[0]
 
 
-@pytest.mark.parametrize(
-    ("hook", "code"),
-    [(lambda _v: {"nam": 1}, "args.unknown"), (lambda _v: 1 / 0, "permission.hook_failed")],
-)
-async def test_a_hook_that_fails_or_rewrites_badly_stops_the_call(hook: Any, code: str) -> None:
+BAD_HOOKS: list[tuple[Policy, str]] = [
+    (lambda _v: {"nam": 1}, "args.unknown"),
+    (lambda _v: 1 / 0, "permission.hook_failed"),
+]
+
+
+@pytest.mark.parametrize(("hook", "code"), BAD_HOOKS)
+async def test_a_hook_that_fails_or_rewrites_badly_stops_the_call(hook: Policy, code: str) -> None:
     with pytest.raises(ToolError) as caught:
         await registry(before=[hook], authorize=None).invoke_async("save", {"name": "a"})
 
@@ -339,15 +348,14 @@ async def test_an_approver_of_the_call_goes_before_the_registrys() -> None:
 
 async def test_arguments_that_are_no_json_can_not_be_asked_for() -> None:
     raw = object()
-    tools = ToolRegistry(authorize=lambda _v: Decision("ask"), approver=Person(yes)).register(
-        {
-            "id": "own",
-            "kind": "x",
-            "parse_input": lambda v: v,
-            "execute": lambda: 1,
-            "parse_output": lambda v: v,
-        },
-    )
+    own: dict[str, Any] = {
+        "id": "own",
+        "kind": "x",
+        "parse_input": lambda v: v,  # pyright: ignore[reportUnknownLambdaType]
+        "execute": lambda: 1,
+        "parse_output": lambda v: v,  # pyright: ignore[reportUnknownLambdaType]
+    }
+    tools = ToolRegistry(authorize=ModePolicy(), approver=Person(yes)).register(own)
     with pytest.raises(ToolError) as caught:
         await tools.invoke_async("own", raw)
 

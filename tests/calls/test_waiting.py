@@ -47,7 +47,10 @@ async def test_many_deadlines_share_one_timer_and_each_holds() -> None:
         calls = [tools.invoke_async("forever", execution=within(d)) for d in deadlines]
         errors = await asyncio.gather(*calls, return_exceptions=True)
 
-    late = [error.invocation.duration_ns / 1e9 - d for error, d in zip(errors, deadlines, strict=True)]  # type: ignore[union-attr]
+    late: list[float] = []
+    for error, deadline in zip(errors, deadlines, strict=True):
+        assert isinstance(error, ToolError)
+        late.append(error.invocation.duration_ns / 1e9 - deadline)
     assert min(late) >= -0.001
     assert max(late) < 0.5
 
@@ -468,7 +471,7 @@ def test_thousands_of_threads_are_not_started() -> None:
         seen.add(threading.current_thread().name)
 
     async def many() -> None:
-        await registry(work).invoke_batch([("work", {})] * 2_000)
+        await registry(work).invoke_batch([("work", None)] * 2_000)
 
     before = threading.active_count()
     asyncio.run(many())

@@ -11,7 +11,10 @@ Facts = list[tuple[str, Any, Any]]
 
 
 def scope(facts: Facts, **options: Any) -> DiagnosticScope:
-    return DiagnosticScope(lambda *fact: facts.append(fact), **options)
+    def log(event: str, fact: Any, debug: Any) -> None:
+        facts.append((event, fact, debug))
+
+    return DiagnosticScope(log, **options)
 
 
 def test_the_scope_is_a_diagnostic_context() -> None:

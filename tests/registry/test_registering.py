@@ -25,14 +25,13 @@ def double(a: int) -> int:
     return a * 2
 
 
+def same(value: object) -> object:
+    return value
+
+
 def plain(name: str = "plain", **fields: Any) -> dict[str, Any]:
-    return {
-        "id": name,
-        "kind": "read",
-        "parse_input": lambda raw: raw,
-        "execute": lambda value: value,
-        "parse_output": lambda value: value,
-    } | fields
+    made = {"id": name, "kind": "read", "parse_input": same, "execute": same, "parse_output": same}
+    return {**made, **fields}
 
 
 @pytest.mark.covers("S3-004")
@@ -127,9 +126,9 @@ def test_later_changes_of_the_callers_object_change_nothing() -> None:
     registry: ToolRegistry[Mine] = ToolRegistry()
     registry.register(source)
 
-    source.execute = lambda value: "replaced"  # type: ignore[method-assign]
-    source.parse_input = lambda raw: "replaced"  # type: ignore[method-assign]
-    source.parse_output = lambda value: "replaced"  # type: ignore[method-assign]
+    source.execute = lambda value: "replaced"
+    source.parse_input = lambda raw: "replaced"
+    source.parse_output = lambda value: "replaced"
     source.description, source.kind, source.id = "replaced", "write", "other"
 
     entry = registry.require("mine")
