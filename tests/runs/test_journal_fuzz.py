@@ -271,7 +271,10 @@ def branching(world: World) -> Workflow[dict[str, Any], Any]:
         out = [*state.get("out", []), await play(world, ctx, state["program"])]
         return {"out": out, "rounds": state["rounds"] + 1}
 
-    routes = [route.deliver("out", when=lambda state: state["rounds"] == 2), route.to("go")]
+    def twice(state: dict[str, Any]) -> bool:
+        return state["rounds"] == 2
+
+    routes = [route.deliver("out", when=twice), route.to("go")]
     return Workflow("branching", [Node("go", go, routes, starts_round=True)], salvage="out")
 
 

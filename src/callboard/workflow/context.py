@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from callboard.errors import Aborted, BudgetExhausted, ReplayDiverged, WorkflowError
@@ -29,7 +30,7 @@ class Context:
     stable. What runs at the same time and takes more than one step is a child.
     """
 
-    __slots__ = ("_drawer", "_emitter", "_enter", "_n", "_waiting", "path", "round", "run", "tools")
+    __slots__ = ("_drawer", "_emitter", "_enter", "_n", "_tasks", "path", "round", "run", "tools")
 
     def __init__(self, run: Run, path: str, round_: int, enter: Enter) -> None:
         self.run = run
@@ -39,13 +40,33 @@ class Context:
         self._n = Counter[str]()
         self._drawer: asyncio.Task[Any] | None = None
         self._emitter = run.emitter(path)
-        self._waiting = 0
+        self._tasks = Counter[asyncio.Task[Any]]()
         self.tools = BoundTools(run, self._tool_step)
 
     @property
     def waiting(self) -> bool:
         """Whether a step or a child is being waited for: such work ends by itself when it is stopped."""
-        return self._waiting > 0
+        return bool(self._tasks)
+
+    async def settle(self, *, cancel: bool) -> None:
+        """Wait for the steps that a node left behind when it ended, as by a gather in which one fails."""
+        left = [task for task in self._tasks if not task.done()]
+        for task in left if cancel else ():
+            task.cancel()
+        if left:
+            await asyncio.wait(left)
+
+    @contextmanager
+    def _waits(self) -> Generator[None]:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine that is awaited runs in a task
+        self._tasks[task] += 1
+        try:
+            yield
+        finally:
+            self._tasks[task] -= 1
+            if not self._tasks[task]:
+                del self._tasks[task]
 
     def emit(self, type_: RunEventType, /, **data: Json) -> None:
         """Emit one event of this node visit."""
@@ -160,15 +181,12 @@ class Context:
         """
         tasks = {child.task: child for child in children.values()}
         left = set(tasks)
-        self._waiting += 1
-        try:
+        with self._waits():
             while left:
                 done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
                 if on_error == "cancel" and any(task.result().status != "completed" for task in done):
                     for task in left:
                         tasks[task].run.abort.set("sibling_failed")
-        finally:
-            self._waiting -= 1
         outcomes = {name: child.task.result() for name, child in children.items()}
         self.run.abort.check()
         if on_error == "cancel":
@@ -222,13 +240,10 @@ class Context:
             # a tool's step watches for stops itself, as the gate ends a call with a record
             return await work(step_id) if by_itself else await bounded(lambda: work(step_id), run.stops)
 
-        self._waiting += 1
-        try:
+        with self._waits():
             text = await run.steps.step(
                 run.id, step_id, lambda: settled(live, run.clock, cause), _short(about)
             )
-        finally:
-            self._waiting -= 1
         value = recalled(text, run.clock, cause)
         run.abort.check()  # recorded first: a stop never loses what is finished
         return value

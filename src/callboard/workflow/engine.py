@@ -166,7 +166,16 @@ class _Drive(Generic[S, R]):
                 )
             return await returned
 
-        return await bounded(work, stops, patience=lambda: _REAP if ctx.waiting else 0.0)
+        try:
+            partial = await bounded(work, stops, patience=lambda: _REAP if ctx.waiting else 0.0)
+        except (Exception, Aborted):
+            await ctx.settle(cancel=False)
+            raise
+        except BaseException:
+            await ctx.settle(cancel=True)
+            raise
+        await ctx.settle(cancel=False)
+        return partial
 
     def _start_round(self) -> None:
         limit = self._engine.budget.rounds

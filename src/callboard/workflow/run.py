@@ -16,7 +16,7 @@ from callboard.workflow.stops import Deadline, Stops, WorkClock
 
 if TYPE_CHECKING:
     from callboard.models import Dialect, Model
-    from callboard.tools import Export
+    from callboard.tools import Export, RegisteredTool
     from callboard.workflow.outcome import Outcome
 
 RunListener = Callable[[RunEvent], None]
@@ -31,6 +31,10 @@ class Tools(Protocol):
         self, request: str, raw: Any = None, /, *, execution: ExecutionOptions
     ) -> Awaitable[ToolResult[Any]]:
         """Take one call through the gate."""
+        ...
+
+    def get(self, tool_id: str, /) -> "RegisteredTool | None":
+        """The tool of that id."""
         ...
 
     def export(self, dialect: "Dialect", /, *, execution: ExecutionOptions) -> "Export":

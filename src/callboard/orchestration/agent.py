@@ -1,0 +1,343 @@
+"""One agent's conversation as a workflow: ask the model (a round), act on its calls; every mode uses it."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Any
+
+from callboard.conversation import Message, ToolMessage
+from callboard.errors import WorkflowError
+from callboard.models import Model, ModelAnswer, ModelRequest, ToolDefinition
+from callboard.orchestration.controls import Control
+from callboard.orchestration.history import (
+    PendingCall,
+    call_ids,
+    digest,
+    failure,
+    is_json,
+    said,
+    tool_message,
+    well_formed,
+)
+from callboard.orchestration.rendering import rendered
+from callboard.tools import Export, export
+from callboard.workflow import Context, Json, Node, Tools, Workflow, route
+
+# Rounds in a row with the same calls and the same results, from which on the model is told.
+REMARK_AT = 3
+_HEAD = 2_000  # characters of a result in `call.answered`
+
+_CUT = {
+    "ok": False,
+    "error": "the answer was cut off inside the arguments of this call, so it was not made",
+    "code": "args.truncated",
+    "hint": "call it again with shorter arguments, or in several calls",
+}
+_ENDED = {
+    "ok": False,
+    "error": "the run had ended when this call was reached",
+    "code": "run.ended",
+    "hint": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Who talks.
+
+    Attributes:
+        path: such as ``main`` or ``main/scout``.
+        grant: the tools that it may see and call; None means all of the run's.
+        model: the name of its model; None is the run's own.
+        settings: for the model, such as `temperature`.
+        text_ends: an answer with text and without calls ends the conversation; else it is a silent round.
+        streak: silent rounds in a row that end the conversation as exhausted.
+        max_repeats: rounds in a row with the same calls and results that do.
+    """
+
+    path: str = "main"
+    grant: frozenset[str] | None = None
+    model: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    text_ends: bool = False
+    streak: int = 3
+    max_repeats: int = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentState:
+    """A conversation between two node visits.
+
+    Attributes:
+        messages: the history.
+        pending: calls of the newest answer that are to be made.
+        text: the newest prose that was not empty.
+        result: set by what ends the conversation.
+        silent: silent rounds in a row.
+        made: what the calls of this round were and gave, one digest each.
+        round_before: the digest of the round before.
+        repeats: rounds in a row with that digest.
+        seen: messages that `digest` covers.
+        digest: of the newest request.
+    """
+
+    messages: tuple[Message, ...] = ()
+    pending: tuple[PendingCall, ...] = ()
+    text: str | None = None
+    result: Json = None
+    silent: int = 0
+    made: tuple[str, ...] = ()
+    round_before: str = ""
+    repeats: int = 0
+    seen: int = 0
+    digest: str = ""
+
+
+class Conversation:
+    """One agent and its controls; `workflow` is what an engine runs, over an `AgentState`."""
+
+    def __init__(self, agent: Agent, controls: Sequence[Control] = ()) -> None:
+        self.agent = agent
+        self._controls = {control.name: control for control in controls}
+
+    def workflow(self) -> Workflow[AgentState, Any]:
+        """The conversation as two nodes. It delivers `result`, and salvages the newest prose."""
+        agent = self.agent
+        ask = Node(
+            "ask",
+            self.ask,
+            [
+                route.to("act", when=_pending),
+                route.deliver("result", when=_has_result),
+                route.exhaust("no_tool_call_streak", when=lambda state: state.silent >= agent.streak),
+                route.to("ask"),
+            ],
+            f"{agent.path} answers",
+            starts_round=True,
+        )
+        act = Node(
+            "act",
+            self.act,
+            [
+                route.deliver("result", when=_has_result),
+                route.to("act", when=_pending),
+                route.exhaust("repeated_calls", when=lambda state: state.repeats >= agent.max_repeats),
+                route.to("ask"),
+            ],
+            f"calls of {agent.path}",
+        )
+        return Workflow(f"agent {agent.path}", [ask, act], salvage="text")
+
+    async def ask(self, state: AgentState, ctx: Context) -> Mapping[str, Any]:
+        """One request to the model, as one step."""
+        about = digest(state.digest, state.messages[state.seen :])
+        recorded = await self._requested(state, ctx, about)
+        answer = ModelAnswer.from_json(recorded["answer"])
+        pending = self._pending(state, answer, recorded["tools"], ctx.round)
+        ctx.emit(
+            "model.finished",
+            agent=self.agent.path,
+            model=answer.model or recorded["model"],
+            text=answer.text,
+            calls=[each.call for each in pending],
+            usage=dict(answer.usage),
+            finish_reason=answer.finish_reason,
+        )
+        messages = (*state.messages, *said(answer.text, [each.call for each in pending]))
+        changed: dict[str, Any] = {
+            "messages": messages,
+            "seen": len(state.messages),
+            "digest": about,
+            "pending": pending,
+            "made": (),
+            "text": answer.text if answer.text.strip() else state.text,
+        }
+        if not recorded["prose"] and not answer.text.strip():
+            changed["text"] = rendered(messages)
+        if pending:
+            return {**changed, "silent": 0}
+        dropped = len(answer.calls)
+        if self.agent.text_ends and answer.text.strip() and not dropped:
+            return {**changed, "result": answer.text}
+        if not recorded["prose"] and not dropped:
+            return {**changed, "result": changed["text"]}
+        nudge: Message = {"role": "user", "content": self._nudge(dropped)}
+        return {**changed, "messages": (*messages, nudge), "silent": state.silent + 1}
+
+    async def act(self, state: AgentState, ctx: Context) -> Mapping[str, Any]:
+        """The next call; reads that follow each other run together, and are answered in order."""
+        first = state.pending[0]
+        together = tuple(takewhile(lambda each: each.read, state.pending)) or (first,)
+        for each in together:
+            ctx.emit(
+                "call.requested",
+                call=each.call["id"],
+                tool=each.tool,
+                arguments=each.call["arguments"],
+                agent=self.agent.path,
+                control=each.control,
+            )
+        changed: Mapping[str, Any] = {}
+        if first.control:
+            changed, envelope = await self._controls[first.tool].answer(state, first.raw, ctx)
+            envelopes = [envelope]
+        elif first.cut:
+            envelopes = [failure(_CUT)]
+        else:
+            agent = self.agent
+            envelopes = await asyncio.gather(
+                *[
+                    ctx.tools.call(each.tool, each.raw, agent=agent.path, grant=agent.grant)
+                    for each in together
+                ]
+            )
+        rest = state.pending[len(together) :]
+        answered = list(zip(together, envelopes, strict=True))
+        if first.control and self._controls[first.tool].ends and changed:
+            answered += [(each, failure(_ENDED)) for each in rest]
+            rest = ()
+        made = (*state.made, *[_made(each, envelope) for each, envelope in answered])
+        messages = (*state.messages, *[self._answered(each, envelope, ctx) for each, envelope in answered])
+        ended: dict[str, Any] = {} if rest else self._round_ended(state, made, messages)
+        return {"messages": messages, "pending": rest, "made": made, **ended, **changed}
+
+    async def _requested(self, state: AgentState, ctx: Context, about: str) -> Json:
+        """The model's answer, with what its calls mean now: a replay must not depend on today's catalog."""
+        path = self.agent.path
+        ctx.emit("model.started", agent=path, messages=len(state.messages))
+
+        async def turn(_key: str) -> Json:
+            model, tools = _model(ctx, self.agent.model), _tools(ctx)
+            options = replace(ctx.run.execution, agent=path, grant=_narrowed(ctx, self.agent.grant))
+            shown = tools.export(model.dialect, execution=options)
+            controls = self._offered(model, shown)
+            offered = (*_definitions(controls), *_definitions(shown))
+            request = ModelRequest(path, state.messages, offered, self.agent.settings)
+            answer = await model.answer(
+                request, lambda piece: ctx.transient("text.delta", agent=path, text=piece)
+            )
+            return {
+                "answer": answer.to_json(),
+                "tools": [_meaning(call["name"].strip(), controls, shown, tools) for call in answer.calls],
+                "prose": model.finishes_with_text,
+                "model": model.name,
+            }
+
+        return await ctx.step("model", turn, about)
+
+    def _offered(self, model: Model, shown: Export) -> Export:
+        """The controls: none for a model that could not write what they ask for."""
+        taken = [name for name in self._controls if name in shown.names.values()]
+        if taken:
+            raise WorkflowError(
+                f"tool {taken[0]!r} has the name of one of the engine's own",
+                code="agent.name_taken",
+                hint="register it under another name",
+            )
+        controls = [control.definition for control in self._controls.values()]
+        return export(controls if model.finishes_with_text else (), model.dialect)
+
+    def _pending(
+        self, state: AgentState, answer: ModelAnswer, tools: Sequence[Json], round_: int
+    ) -> tuple[PendingCall, ...]:
+        named = [meaning for meaning, call in zip(tools, answer.calls, strict=True) if call["name"].strip()]
+        calls = well_formed(answer.calls, call_ids(state.messages), round_)
+        made = [
+            PendingCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
+            for (call, raw), meaning in zip(calls, named, strict=True)
+        ]
+        if made and answer.truncated and not is_json(made[-1].raw):
+            made[-1] = replace(made[-1], cut=True, read=False, control=False)
+        return tuple(made)
+
+    def _nudge(self, dropped: int) -> str:
+        what = (
+            "Your last answer held a call without a name." if dropped else "Your last answer called no tool."
+        )
+        end = next((f", or end with {name}" for name, control in self._controls.items() if control.ends), "")
+        return f"{what} Call a tool{end}."
+
+    def _answered(self, each: PendingCall, envelope: Mapping[str, Json], ctx: Context) -> ToolMessage:
+        text: str = envelope["text"]
+        ctx.emit(
+            "call.answered",
+            call=each.call["id"],
+            tool=each.tool,
+            ok=envelope["ok"],
+            status=envelope["status"],
+            code=envelope.get("code"),
+            simulated=envelope.get("simulated", False),
+            invocation_id=envelope.get("invocation_id"),
+            text=text[:_HEAD],
+            length=len(text),
+        )
+        return tool_message(each.call, envelope)
+
+    def _round_ended(
+        self, state: AgentState, made: tuple[str, ...], messages: tuple[Message, ...]
+    ) -> dict[str, Any]:
+        """Notice rounds that repeat: tell the model, before the route ends the conversation."""
+        this = hashlib.sha256("".join(made).encode()).hexdigest()
+        repeats = state.repeats + 1 if this == state.round_before else 1
+        ended: dict[str, Any] = {"round_before": this, "repeats": repeats}
+        if repeats < REMARK_AT:
+            return ended
+        remark: Message = {
+            "role": "user",
+            "content": f"You made the same calls {repeats} times in a row, with the same results. "
+            "They will not change: do something else, or end with what you have.",
+        }
+        return {**ended, "messages": (*messages, remark)}
+
+
+def _pending(state: AgentState) -> bool:
+    return bool(state.pending)
+
+
+def _has_result(state: AgentState) -> bool:
+    return state.result is not None
+
+
+def _model(ctx: Context, name: str | None) -> Model:
+    if ctx.run.models is None:
+        raise WorkflowError("an agent needs the run's models", code="workflow.no_models")
+    return ctx.run.models(name)
+
+
+def _tools(ctx: Context) -> Tools:
+    if ctx.run.tools is None:
+        raise WorkflowError("an agent needs the run's tools", code="workflow.no_tools")
+    return ctx.run.tools
+
+
+def _narrowed(ctx: Context, grant: frozenset[str] | None) -> frozenset[str] | None:
+    whole = ctx.run.execution.grant
+    if grant is None or whole is None:
+        return whole if grant is None else grant
+    return grant & whole
+
+
+def _meaning(name: str, controls: Export, shown: Export, tools: Tools) -> Json:
+    if controls.names.tool_id(name) is not None:
+        return {"id": name, "control": True, "read": False}
+    id_ = shown.names.tool_id(name) or name
+    tool = tools.get(id_)
+    return {"id": id_, "control": False, "read": tool is not None and tool.kind == "read"}
+
+
+def _definitions(shown: Export) -> list[ToolDefinition]:
+    """What each dialect calls its own way, in one form."""
+    made: list[ToolDefinition] = []
+    for definition in shown.definitions:
+        told: dict[str, Any] = definition.get("function", definition)
+        schema = next(told[key] for key in ("parameters", "input_schema", "inputSchema") if key in told)
+        made.append(ToolDefinition(told["name"], told.get("description", ""), schema, told.get("strict")))
+    return made
+
+
+def _made(each: PendingCall, envelope: Mapping[str, Json]) -> str:
+    told = json.dumps([each.tool, each.call["arguments"], envelope["text"]])
+    return hashlib.sha256(told.encode()).hexdigest()

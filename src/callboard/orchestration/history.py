@@ -1,0 +1,157 @@
+"""The history that an agent's state holds: how it starts and grows, in a form that providers take."""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from callboard.conversation import AssistantMessage, Message, ToolCall, ToolMessage
+from callboard.tools import canonical
+from callboard.workflow import Json
+
+_PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_INTERRUPTED = {
+    "ok": False,
+    "error": "the call was interrupted: nobody knows whether it happened",
+    "code": "call.interrupted",
+    "hint": "look at what it would have changed before you call it again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call of the newest answer that has no result yet.
+
+    Attributes:
+        call: as it stands in the history.
+        raw: the arguments as the model sent them; these run, not their canonical form.
+        tool: the id of the tool, or the name that was called where there is none of it.
+        control: whether the engine itself answers it.
+        read: whether it may run beside its neighbours.
+        cut: its arguments end where the answer was cut off.
+    """
+
+    call: ToolCall
+    raw: str
+    tool: str
+    control: bool = False
+    read: bool = False
+    cut: bool = False
+
+
+def start(prompt: str, goal: str, history: Sequence[Message] = ()) -> tuple[Message, ...]:
+    """The messages before the first request; an empty prompt is none."""
+    head: tuple[Message, ...] = ({"role": "system", "content": prompt},) if prompt else ()
+    return (*head, *closed(history), {"role": "user", "content": goal})
+
+
+def closed(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages, with an answer to every call that was left open when a process ended.
+
+    Providers refuse a conversation in which a call has no result, so one interruption would lose all of it.
+    """
+    made: list[Message] = []
+    for message in messages:
+        if message["role"] != "tool":
+            made.extend(_missing(made))
+        made.append(message)
+    made.extend(_missing(made))
+    return tuple(made)
+
+
+def _missing(messages: Sequence[Message]) -> list[Message]:
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message["role"] == "tool":
+            answered.add(message["call_id"])
+            continue
+        calls = message["calls"] if message["role"] == "assistant" else []
+        return [tool_message(call, failure(_INTERRUPTED)) for call in calls if call["id"] not in answered]
+    return []
+
+
+def failure(told: Mapping[str, Json]) -> dict[str, Json]:
+    """The envelope of a call that never came to the gate."""
+    return {**told, "text": json.dumps(told, ensure_ascii=False), "status": "failed"}
+
+
+def tool_message(call: ToolCall, envelope: Mapping[str, Json]) -> ToolMessage:
+    """The answer to a call, as the model sees it."""
+    made: ToolMessage = {
+        "role": "tool",
+        "call_id": call["id"],
+        "name": call["name"],
+        "content": envelope["text"],
+    }
+    if "parts" in envelope:
+        made["parts"] = envelope["parts"]
+    return made
+
+
+def said(text: str, calls: Sequence[ToolCall]) -> tuple[AssistantMessage, ...]:
+    """What the model answered; nothing where it said nothing, as providers refuse an empty message."""
+    if not text and not calls:
+        return ()
+    return ({"role": "assistant", "content": text, "calls": list(calls)},)
+
+
+def well_formed(calls: Sequence[ToolCall], used: Collection[str], round_: int) -> list[tuple[ToolCall, str]]:
+    """The calls that have a name, in order, each with its raw arguments.
+
+    Ids are made where the stream brought none, or one that is used already; arguments get their canonical
+    spelling, so that equal calls look equal.
+    """
+    taken = set(used)
+    made: list[tuple[ToolCall, str]] = []
+    for place, call in enumerate(calls):
+        name, id_ = call["name"].strip(), call["id"].strip()
+        if not name:
+            continue
+        if not id_ or id_ in taken:
+            id_ = _free(f"call-{round_}-{place + 1}", taken)
+        taken.add(id_)
+        made.append(({"id": id_, "name": name, "arguments": spelled(call["arguments"])}, call["arguments"]))
+    return made
+
+
+def _free(id_: str, taken: Collection[str]) -> str:
+    while id_ in taken:
+        id_ += "x"
+    return id_
+
+
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """The ids of all calls in the history."""
+    return {call["id"] for message in messages if message["role"] == "assistant" for call in message["calls"]}
+
+
+def spelled(arguments: str) -> str:
+    """Arguments in one spelling; what is no JSON stays as it came."""
+    if not arguments.strip():
+        return "{}"
+    try:
+        return canonical(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def is_json(arguments: str) -> bool:
+    """Whether the arguments are whole."""
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def digest(before: str, messages: Sequence[Message]) -> str:
+    """A rolling digest: tells requests apart without reading the whole conversation for each."""
+    new: Any = json.dumps([before, *messages], sort_keys=True)
+    return hashlib.sha256(new.encode()).hexdigest()
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Fill ``{{name}}`` in a single pass: what a value contains is never expanded; unknown names stay."""
+    return _PLACE.sub(lambda place: values.get(place[1], place[0]), template)
