@@ -34,7 +34,7 @@ types: .venv/ready
 	$(BIN)/pyright
 
 layers: .venv/ready
-	$(BIN)/lint-imports --config .importlinter
+	$(BIN)/lint-imports
 
 test: .venv/ready
 	$(BIN)/python -m pytest -m "not slow"

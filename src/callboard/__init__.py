@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from callboard.errors import ToolError
+    from callboard.host import Host, RunResult
     from callboard.policy import Decision
     from callboard.registry import ToolRegistry
     from callboard.tools import Tool, tool
@@ -17,7 +18,9 @@ _ROOMS = {
     "Abort": "types",
     "Approver": "types",
     "Decision": "policy",
+    "Host": "host",
     "Principal": "types",
+    "RunResult": "host",
     "Tool": "tools",
     "ToolContext": "types",
     "ToolError": "errors",
@@ -30,7 +33,9 @@ __all__ = [
     "Abort",
     "Approver",
     "Decision",
+    "Host",
     "Principal",
+    "RunResult",
     "Tool",
     "ToolContext",
     "ToolError",

@@ -1,7 +1,9 @@
 """What goes into a registry, and what stays of it."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -229,3 +231,37 @@ def test_a_pinned_registry_stays_at_its_snapshot() -> None:
     with pytest.raises(ToolError):
         pinned.invoke("double", {"a": 1})
     assert len(registry.events) == 1, "the log is the registry's own"
+
+
+@pytest.mark.covers("S3-072")
+async def test_sealing_disturbs_no_call_in_flight() -> None:
+    entered, released = asyncio.Event(), asyncio.Event()
+
+    @tool(mode="read")
+    async def wait() -> str:
+        entered.set()
+        await released.wait()
+        return "done"
+
+    registry = ToolRegistry().register_all([wait, add])
+    call = asyncio.create_task(registry.invoke_async("wait"))
+    async with asyncio.timeout(5):
+        await entered.wait()
+        registry.seal()
+        released.set()
+        assert (await call).value == "done"
+
+    assert registry.invoke("add", {"a": 1, "b": 2}).value == 3
+    assert [t.id for t in registry.values()] == ["wait", "add"]
+
+
+@pytest.mark.covers("S3-090")
+def test_the_docs_say_what_the_seeds_two_examples_show() -> None:
+    page = (Path(__file__).parents[2] / "docs/registry.md").read_text()
+
+    assert "docs_src/seed_status.py" in page
+    assert "docs_src/seed_binding.py" in page
+    assert (
+        "The first example validates strictly what comes from outside; the second shows the binding only."
+        in (page.replace("\n", " "))
+    )

@@ -10,7 +10,7 @@ from callboard.config.explaining import explain
 from callboard.config.models import Config
 from callboard.errors import ConfigError
 
-FILE = "callboard.toml"
+CONFIG = "callboard.toml"
 PROFILES = "profiles"
 
 
@@ -29,10 +29,10 @@ def load(path: str | Path | None = None, cwd: str | Path | None = None) -> Confi
     """
     if path is None:
         folder = Path.cwd() if cwd is None else Path(cwd)
-        file = folder / FILE
+        file = folder / CONFIG
         raw = _read(file) if file.is_file() else None
     else:
-        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+        file = Path(path) / CONFIG if Path(path).is_dir() else Path(path)
         folder = file.parent
         raw = _read(file)
     origins: dict[str, Path] = {}

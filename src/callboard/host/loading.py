@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from callboard.errors import ConfigError
-from callboard.registry import Toolset, ToolRegistry
+from callboard.registry import ToolRegistry, Toolset
 
 
 def load_tools(names: Iterable[str], folder: Path) -> list[Any]:

@@ -1,5 +1,7 @@
 """From the facts of calls to the store, in the thread of the call."""
 
+from collections.abc import Callable
+
 from callboard.events import CallEvent, CallStarted, ToolCallRecord, call_event_to_json
 from callboard.store import Store
 
@@ -10,7 +12,7 @@ class CallRecorder:
     A call that a tool makes itself belongs to the step of the call around it.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
         self._open: dict[str, tuple[str, str]] = {}
 
@@ -24,7 +26,7 @@ class CallRecorder:
             place = self._place(event)
             self._open.pop(event.invocation_id, None)
             run, step = place or (None, None)
-            self._store.calls.add(call_event_to_json(event), run=run, step=step)
+            self._store().calls.add(call_event_to_json(event), run=run, step=step)
 
     def _place(self, event: CallStarted | ToolCallRecord) -> tuple[str, str] | None:
         run, space, step = event.call_key.partition(" ")

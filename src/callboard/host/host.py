@@ -1,0 +1,232 @@
+"""Host: the one place where everything is wired."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from callboard.builtin.files import Workspace, file_tools
+from callboard.config import CONFIG, PROFILES, Config, load
+from callboard.conversation import Message
+from callboard.host.handle import RunHandle
+from callboard.host.loading import load_tools
+from callboard.host.policy import HostPolicy, Writes
+from callboard.host.profiles import profile as find_profile
+from callboard.host.recording import CallRecorder
+from callboard.host.result import RunResult
+from callboard.host.running import Order, Surroundings, execute
+from callboard.models import Choice, Model, choose, open_model
+from callboard.policy import Authorize
+from callboard.registry import ToolRegistry, Toolset
+from callboard.store import open_store
+from callboard.store.store import Store
+from callboard.types import Abort, Approver, ExecutionOptions, Principal
+
+FILES = "builtin.files"  # the owner of the workspace's tools
+
+
+@dataclass(frozen=True, slots=True)
+class HostContext:
+    """What the host puts on ``ctx`` of every call; a run adds its own."""
+
+    workspace: Path
+    task_id: str | None = None
+    run: Any = None
+    writes: Writes | None = None
+
+
+class Host:
+    """Everything that a run needs, opened together and closed together.
+
+    ::
+
+        async with Host(tools=[add]) as host:
+            result = await host.run("add 17 and 25")
+
+    Args:
+        config: the file or its content; None reads `callboard.toml` of the current folder, if it is there.
+        tools: registered beside those of the configuration: tools, functions, toolsets.
+        approver: is asked where a run has none of its own; without one, what asks is denied.
+        authorize: decides about every call, instead of the configuration's `[policy]`.
+
+    Raises:
+        ConfigError: on entering: the configuration, or a tool that it names, can't be used.
+        RegistrationError: on entering: a tool can't work.
+    """
+
+    def __init__(
+        self,
+        config: str | Path | Config | None = None,
+        *,
+        tools: Iterable[Any] = (),
+        approver: Approver | None = None,
+        authorize: Authorize | None = None,
+    ) -> None:
+        self.config = config if isinstance(config, Config) else load(config)
+        self._approver = approver
+        self._given = tuple(tools)
+        self._authorize = authorize or HostPolicy(self.config.policy)
+        self._workspaces: dict[Path, Workspace] = {}
+        self._models: dict[str, Model] = {}
+        self._store: Store | None = None
+        self._running: dict[str, tuple[Abort, asyncio.Task[RunResult]]] = {}
+        self._registry: ToolRegistry | None = None
+
+    async def __aenter__(self) -> Self:
+        """Load the tools."""
+        registry = ToolRegistry(
+            authorize=self._authorize,
+            approver=self._approver,
+            listeners=[CallRecorder(lambda: self.store)],
+            execution=ExecutionOptions(
+                deadline=self.config.limits.call_seconds,
+                context=HostContext(self.config.folder),
+            ),
+        )
+        for tool in (*load_tools(self.config.tools, self.config.folder), *self._given):
+            if isinstance(tool, Toolset):
+                registry.register_toolset(tool)
+            else:
+                registry.register(tool)
+        self._registry = registry.register_toolset(self._files(self.config.folder), owner=FILES)
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        """End what still runs, and close models, workspaces and store."""
+        for abort, _ in self._running.values():
+            abort.set("host_closed")
+        if self._running:
+            await asyncio.wait([task for _, task in self._running.values()])
+        for model in self._models.values():
+            await model.close()
+        for workspace in self._workspaces.values():
+            workspace.close()
+        if self._store is not None:
+            self._store.close()
+
+    @property
+    def registry(self) -> ToolRegistry:
+        """All tools, behind the host's policy and its store. Calls of it pass the gate like a model's."""
+        if self._registry is None:
+            raise RuntimeError("the host is not open: async with Host(...) as host")
+        return self._registry
+
+    @property
+    def store(self) -> Store:
+        """Runs, events, records and steps; opened at the first look.
+
+        Raises:
+            StoreError: the state folder can't be used.
+        """
+        if self._store is None:
+            self._store = open_store(self.config.state_folder)
+        return self._store
+
+    async def run(self, prompt: str, **options: Any) -> RunResult:
+        """Start a run and wait for its end; the options are those of `start`."""
+        return await self.start(prompt, **options).result()
+
+    def start(
+        self,
+        prompt: str,
+        *,
+        profile: str = "loop",
+        model: str | Model | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+        simulate: bool = False,
+        conversation: Sequence[Message] = (),
+        principal: Principal | None = None,
+        approver: Approver | None = None,
+    ) -> RunHandle:
+        """Start a run.
+
+        Args:
+            prompt: what the agent is asked to do.
+            profile: its name.
+            model: a model, or its name; None: the profile's, the configuration's, else the best at hand.
+            workspace: the folder of the file tools; None is the configuration's.
+            simulate: reads are real, writes are simulated.
+            conversation: what was said before.
+            principal: on whose behalf.
+            approver: is asked, instead of the host's.
+
+        Raises:
+            ConfigError: there is no such profile or workspace.
+            ModelError: there is no such model, or it can't be used here.
+        """
+        chosen = find_profile(profile, self.config)
+        choice = self._choice(model, chosen.model)
+        folder = self.config.folder if workspace is None else Path(workspace).absolute()
+        tools, store, abort = self._tools_for(folder), self.store, Abort()
+        handle = RunHandle(secrets.token_hex(6), choice, abort)
+        order = Order(
+            id=handle.id,
+            prompt=prompt,
+            profile_name=profile,
+            profile=chosen,
+            model=choice,
+            conversation=tuple(conversation),
+            workspace=folder,
+            simulate=simulate,
+            principal=principal,
+        )
+        execution = ExecutionOptions(
+            principal=principal,
+            simulate=simulate,
+            approver=approver or self._approver,
+            context=HostContext(folder, task_id=handle.id, writes=chosen.writes),
+            deadline=self.config.limits.call_seconds,
+        )
+        around = Surroundings(
+            store=store,
+            tools=tools,
+            open_model=self._opener(model, choice),
+            execution=execution,
+            abort=abort,
+            publish=handle.publish,
+        )
+        task = asyncio.create_task(execute(order, around), name=f"run {handle.id}")
+        handle.follow(task)
+        self._running[handle.id] = (abort, task)
+        task.add_done_callback(lambda _: self._running.pop(handle.id, None))
+        return handle
+
+    def _choice(self, model: str | Model | None, wanted: str | None) -> Choice:
+        if model is None or isinstance(model, str):
+            return choose(model or wanted, self.config.models.default, os.environ)
+        return Choice(model.name, "given by the caller")
+
+    def _opener(self, model: str | Model | None, choice: Choice) -> Callable[[str | None], Model]:
+        """Opens the model of a name; None is the run's own, which may be one that the caller brought."""
+
+        def opened(name: str | None) -> Model:
+            if name is None and not (model is None or isinstance(model, str)):
+                return model
+            wanted = choice.name if name is None else name
+            if wanted not in self._models:
+                self._models[wanted] = open_model(wanted, self.config.models.named)
+            return self._models[wanted]
+
+        return opened
+
+    def _tools_for(self, folder: Path) -> ToolRegistry:
+        if folder == self.config.folder:
+            return self.registry.pinned()
+        derived = self.registry.derived()
+        derived.unregister_owner(FILES)
+        return derived.register_toolset(self._files(folder), owner=FILES).seal()
+
+    def _files(self, folder: Path) -> Toolset:
+        workspace = self._workspaces.get(folder)
+        if workspace is None:
+            own = (
+                self.config.path or folder / CONFIG,
+                self.config.folder / PROFILES,
+                self.config.state_folder,
+            )
+            inside = [str(path.relative_to(folder)) for path in own if path.is_relative_to(folder)]
+            workspace = self._workspaces[folder] = Workspace(folder, protected=inside)
+        return Toolset("files", file_tools(workspace))

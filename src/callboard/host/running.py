@@ -1,0 +1,119 @@
+"""One run, from its order to its result: stored, driven, answered."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from callboard.conversation import Message
+from callboard.events import RunEvent
+from callboard.host.profiles import Profile
+from callboard.host.result import RunResult
+from callboard.models import Choice, Model
+from callboard.orchestration import run_loop
+from callboard.registry import ToolRegistry
+from callboard.runs import Journal
+from callboard.store import StoredRun
+from callboard.store.store import Store
+from callboard.types import Abort, ExecutionOptions
+from callboard.workflow import Outcome, Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What was ordered: everything about a run that can be written down."""
+
+    id: str
+    prompt: str
+    profile_name: str
+    profile: Profile
+    model: Choice
+    conversation: tuple[Message, ...]
+    workspace: Path
+    simulate: bool
+    principal: tuple[str | None, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a run works with."""
+
+    store: Store
+    tools: ToolRegistry
+    open_model: Callable[[str | None], Model]
+    execution: ExecutionOptions
+    abort: Abort
+    publish: Callable[[RunEvent], None]
+
+
+async def execute(order: Order, around: Surroundings) -> RunResult:
+    """Drive a run to its end; every event and step is stored before anybody sees it.
+
+    Raises:
+        StoreError: the store can't be written: nothing is run unrecorded.
+    """
+    around.store.runs.start(_row(order))
+    usage: Counter[str] = Counter()
+
+    def listen(event: RunEvent) -> None:
+        if event.type == "model.finished":
+            usage.update(event.data.get("usage", {}))
+        seq = around.store.events.append(event.to_json())
+        if seq is not None or event.n == 0:
+            around.publish(event._replace(seq=seq or 0))
+
+    journal = Journal(around.store.journal)
+    run = Run(
+        id=order.id,
+        tools=around.tools,
+        steps=journal,
+        listener=listen,
+        execution=around.execution,
+        abort=around.abort,
+        models=around.open_model,
+    )
+    try:
+        outcome = await run_loop(order.profile, order.prompt, run, conversation=order.conversation)
+    finally:
+        journal.forget(order.id)
+    result = _result(order.id, outcome, dict(usage))
+    around.store.runs.finish(
+        order.id,
+        result.status,
+        finished_at=time.time(),
+        reason=result.reason,
+        message=result.message,
+        text=result.text,
+        rounds=result.rounds,
+        usage=result.usage,
+    )
+    return result
+
+
+def _row(order: Order) -> StoredRun:
+    return StoredRun(
+        id=order.id,
+        profile=order.profile_name,
+        started_at=time.time(),
+        input=order.prompt,
+        simulate=order.simulate,
+        model=order.model.name,
+        model_reason=order.model.reason,
+        principal=order.principal,
+        workspace=str(order.workspace),
+    )
+
+
+def _result(run_id: str, outcome: Outcome, usage: dict[str, int]) -> RunResult:
+    value: Any = outcome.value
+    return RunResult(
+        id=run_id,
+        status=outcome.status,
+        reason=outcome.reason,
+        text=value if isinstance(value, str) else "",
+        message=outcome.message,
+        rounds=outcome.rounds,
+        usage=usage,
+    )
