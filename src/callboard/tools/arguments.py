@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+from pydantic import Discriminator, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, SchemaError
@@ -101,27 +101,41 @@ def _untold(_: dict[str, Any]) -> int:
 
 def _field(tool_id: str, parameter: Parameter) -> _Field:
     where = f"tool {tool_id!r}, parameter {parameter.name!r}"
+    info = _field_info(parameter)
     try:
-        form = type_form(parameter.annotation)
+        form = type_form(parameter.annotation if info is None else _bare_annotation(info))
     except RegistrationError as error:
         raise RegistrationError(f"{where}: {error}", hint=error.hint) from None
-    info = _field_info(parameter)
-    if info is None:
-        required = parameter.default is inspect.Parameter.empty
-        made = _Field(parameter.name, parameter.name, form, required)
-        if not required:
-            made.default, made.factory = _default(parameter.default)
-        return made
-    wire = _wire_name(where, info) or parameter.name
-    made = _Field(parameter.name, wire, form, required=info.is_required())
+    if info is not None:
+        return _described_field(where, parameter.name, form, info)
+    made = _Field(parameter.name, parameter.name, form, required=parameter.default is inspect.Parameter.empty)
+    if not made.required:
+        made.default, made.factory = _default(parameter.default)
+    return made
+
+
+def _described_field(where: str, name: str, form: TypeForm, info: FieldInfo) -> _Field:
+    made = _Field(name, _wire_name(where, info) or name, form, required=info.is_required())
     if info.default_factory is not None:
         if info.default_factory_takes_validated_data:
-            raise RegistrationError(f"{where}: a default_factory that takes the other values can't be used")
+            raise RegistrationError(
+                f"{where}: its default_factory takes the other values",
+                hint="use a default_factory without parameters",
+            )
         made.factory = info.default_factory  # type: ignore[assignment]
     elif info.default is not PydanticUndefined:
         made.default, made.factory = _default(info.default)
     made.updates = _updates(info)
     return made
+
+
+def _bare_annotation(info: FieldInfo) -> Any:
+    """The type with its bounds, without what `Field` says of the parameter: that is for us to read."""
+    parts: list[Any] = list(info.metadata)
+    if info.discriminator is not None:
+        known = isinstance(info.discriminator, Discriminator)
+        parts.append(info.discriminator if known else Discriminator(info.discriminator))
+    return Annotated[(info.annotation, *parts)] if parts else info.annotation  # type: ignore[misc]
 
 
 def _field_info(parameter: Parameter) -> FieldInfo | None:
@@ -140,7 +154,8 @@ def _field_info(parameter: Parameter) -> FieldInfo | None:
 
 def _updates(info: FieldInfo) -> dict[str, Any]:
     updates = {"description": info.description, "title": info.title, "examples": info.examples}
-    return {key: value for key, value in updates.items() if value is not None}
+    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    return {**{key: value for key, value in updates.items() if value is not None}, **extra}
 
 
 def _wire_name(where: str, info: FieldInfo) -> str | None:

@@ -48,7 +48,7 @@ class _Unsayable(Exception):
 
 
 def export(
-    tools: Iterable[RegisteredTool], dialect: Dialect, *, refs: Refs = "keep", strict: bool | None = None
+    tools: Iterable[RegisteredTool[Any]], dialect: Dialect, *, refs: Refs = "keep", strict: bool | None = None
 ) -> Export:
     """Write the tools down in one dialect.
 
@@ -79,7 +79,7 @@ def export(
     return Export(definitions, names, left_out)
 
 
-def _fragment(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
+def _fragment(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
     """The definition without its name; made once for each entry."""
     kept: dict[Any, Any] = entry.published.kept
     key = (dialect, refs, strict)
@@ -88,7 +88,7 @@ def _fragment(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: Stric
     return kept[key]
 
 
-def _made(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
+def _made(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
     try:
         schema = dict(entry.input_schema)
         if _DIALECTS[dialect].flat:
@@ -109,7 +109,7 @@ def _made(entry: RegisteredTool, dialect: Dialect, refs: Refs, strict: Strict) -
         ) from error
 
 
-def _openai(entry: RegisteredTool, schema: Schema, strict: Strict) -> dict[str, Any]:
+def _openai(entry: RegisteredTool[Any], schema: Schema, strict: Strict) -> dict[str, Any]:
     schema = {**schema, "required": schema.get("required", [])}
     broken = breaks_strict(schema)
     if strict and broken is not None:
@@ -127,14 +127,14 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rsplit(None, 1)[0] + "…"
 
 
-def _anthropic(entry: RegisteredTool, schema: Schema, _: Strict) -> dict[str, Any]:
+def _anthropic(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> dict[str, Any]:
     made: dict[str, Any] = {"name": ""}
     if entry.description:
         made["description"] = entry.description
     return {**made, "input_schema": schema}
 
 
-def _mcp(entry: RegisteredTool, schema: Schema, _: Strict) -> dict[str, Any]:
+def _mcp(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> dict[str, Any]:
     made: dict[str, Any] = {"name": ""}
     if entry.description:
         made["description"] = entry.description
@@ -158,7 +158,7 @@ def _named_function(made: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 class _Writer(NamedTuple):
-    body: Callable[[RegisteredTool, Schema, Strict], dict[str, Any]]
+    body: Callable[[RegisteredTool[Any], Schema, Strict], dict[str, Any]]
     named: Callable[[dict[str, Any], str], dict[str, Any]]
     flat: bool  # whether it refuses unions at the root
 

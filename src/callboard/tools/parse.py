@@ -113,7 +113,8 @@ class _SecondLook:
 
 def not_an_object(given: object) -> InvalidArguments:
     """The error for arguments that are JSON, but no object."""
-    named = {list: "a list", str: "a text", bool: "a boolean"}.get(type(given), "a number")
+    kinds = ((list, "a list"), (str, "a text"), (bool, "a boolean"))
+    named = next((name for kind, name in kinds if isinstance(given, kind)), "a number")
     return InvalidArguments(
         f"the arguments are {named}, not an object", code="args.not_object", hint="send one JSON object"
     )

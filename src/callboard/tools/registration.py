@@ -3,13 +3,14 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar, overload
 
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import compile_arguments
 from callboard.tools.calling import caller, companion
 from callboard.tools.define import Tool, ToolOptions, is_async, is_async_generator, is_generator
-from callboard.tools.entry import ErasedTool, Parse, Published, RegisteredTool, Run
+from callboard.tools.entry import Parse, Published, RegisteredTool, Run
 from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
 from callboard.tools.results import finish_for
@@ -17,7 +18,7 @@ from callboard.tools.schemas import SchemaParser
 from callboard.tools.signature import Signature, plain_function, read_signature, yielded_result
 from callboard.tools.walk import is_mapping
 
-Source = Tool[Any] | RegisteredTool | ErasedTool | Mapping[str, Any] | Callable[..., Any]
+SourceT = TypeVar("SourceT")
 
 _MAX_ID = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -25,14 +26,18 @@ _REQUIRED = ("kind", "parse_output", "execute")
 _CALLABLE = ("parse_input", "parse_output", "execute", "simulate", "permissions")
 
 
-def registered(source: Source) -> RegisteredTool:
+@overload
+def registered(source: RegisteredTool[SourceT]) -> RegisteredTool[SourceT]: ...
+@overload
+def registered(source: SourceT) -> RegisteredTool[SourceT]: ...
+def registered(source: Any) -> RegisteredTool[Any]:
     """The entry of a Tool, a function, or seed 003's object or mapping.
 
     Raises:
         RegistrationError: for what can't work; it names the tool, the part and the reason.
     """
     if isinstance(source, RegisteredTool):
-        return source
+        return source  # pyright: ignore[reportUnknownVariableType]
     if isinstance(source, Tool):
         return _from_function(source, source)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(source, Mapping) or (hasattr(source, "execute") and not isinstance(source, type)):
@@ -99,7 +104,7 @@ class _Input(NamedTuple):
     is_own: bool
 
 
-def _from_function(made: Tool[Any], source: Any) -> RegisteredTool:
+def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
     tool_id, options, function = _checked_id(made.id), made.options, made.function
     if not callable(function):
         raise RegistrationError(
@@ -168,17 +173,16 @@ def _input(tool_id: str, made: Tool[Any], signature: Signature, result: Any) -> 
     return _Input(arguments.parse, published, caller(function, signature), is_own=False)
 
 
-def _doc(function: Any) -> str | None:
-    """The docstring of a function, or of a callable object's class or `__call__`; never that of `partial`."""
+def _doc(function: object) -> str | None:
+    """The docstring of the function, else that of a callable object's class; never that of `partial`."""
     plain = plain_function(function)
-    own = inspect.getdoc(plain)
-    if own is None and not inspect.isroutine(function) and getattr(plain, "__name__", "") == "__call__":
-        return _class_doc(function)
-    return own
-
-
-def _class_doc(made: object) -> str | None:
-    return inspect.getdoc(type(made)) if type(made).__doc__ else None
+    text: str | None = plain.__doc__
+    if text is None and plain is not function:
+        target = function
+        while isinstance(target, partial):
+            target = target.func
+        text = type(target).__doc__ if not inspect.isroutine(target) else None
+    return None if text is None else inspect.cleandoc(text)
 
 
 def _check_takes(tool_id: str, signature: Signature, schema: SchemaParser) -> None:
@@ -214,7 +218,7 @@ def _fed(function: Callable[..., Any], signature: Signature) -> Run:
     return run
 
 
-def _from_fields(source: Any) -> RegisteredTool:
+def _from_fields(source: Any) -> RegisteredTool[Any]:
     """Seed 003's form; a `schema` may stand in place of `parse_input`."""
     get = _reader(source)
     tool_id = _checked_id(get("id"))

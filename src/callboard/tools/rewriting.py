@@ -26,7 +26,7 @@ _OPAQUE = frozenset({
 
 def closed(core: Node) -> Node:
     """The schema with every model, dataclass and TypedDict closed that does not say otherwise itself."""
-    return _rewritten(core, CLOSING)
+    return _rewritten(core, CLOSING, {})
 
 
 def exact(core: Node) -> Node:
@@ -35,19 +35,26 @@ def exact(core: Node) -> Node:
     Raises:
         RegistrationError: for a type that has no JSON form.
     """
-    return _rewritten(core, EXACT)
+    return _rewritten(core, EXACT, _JSON_BRANCH)
 
 
-def _rewritten(node: Any, rules: Mapping[str, Rule]) -> Any:
+def _rewritten(node: Any, rules: Mapping[str, Rule], branches: Mapping[str, str]) -> Any:
+    """The node with its parts rewritten first; of a node with branches only one is kept."""
     if is_list(node):
-        return [_rewritten(item, rules) for item in node]
+        return [_rewritten(item, rules, branches) for item in node]
     if is_tuple(node):
-        return tuple(_rewritten(item, rules) for item in node)
+        return tuple(_rewritten(item, rules, branches) for item in node)
     if not is_dict(node):
         return node
-    made: Node = {key: value if key in _OPAQUE else _rewritten(value, rules) for key, value in node.items()}
-    kind = made.get("type")
-    rule = rules.get(kind) if isinstance(kind, str) else None
+    kind = node.get("type")
+    if not isinstance(kind, str):  # fields by name
+        return {key: _rewritten(value, rules, branches) for key, value in node.items()}
+    if kind in branches:
+        return _kept(node, _rewritten(node[branches[kind]], rules, branches))
+    made: Node = {
+        key: value if key in _OPAQUE else _rewritten(value, rules, branches) for key, value in node.items()
+    }
+    rule = rules.get(kind)
     return made if rule is None else rule(made)
 
 
@@ -102,10 +109,6 @@ def _kept(node: Node, made: Any) -> Node:
     return {**made, "ref": node["ref"]} if "ref" in node else made
 
 
-def _branch(name: str) -> Rule:
-    return lambda node: _kept(node, node[name])
-
-
 def _no_json_form(node: Node) -> Node:
     named = node.get("cls_repr") or getattr(node.get("cls"), "__name__", None) or node["type"]
     raise RegistrationError(
@@ -128,24 +131,24 @@ def _unique(collection: type[set[Any]] | type[frozenset[Any]]) -> Rule:
     return rule
 
 
-def _guarded(allowed: frozenset[type[Any]]) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if type(value) not in allowed:
-            raise PydanticCustomError("literal_error", "Input should be one of the listed values")
-        return value
-
-    return check
-
-
 def _typed_choices(node: Node) -> Node:
     """Python counts true as 1; JSON does not."""
     listed: list[Any] = list(node["members"] if node["type"] == "enum" else node["expected"])
-    types: set[type[Any]] = {type(item.value if isinstance(item, enum.Enum) else item) for item in listed}
-    if not types & {int, bool, float}:
+    legal: list[Any] = [item.value if isinstance(item, enum.Enum) else item for item in listed]
+    if not any(isinstance(value, (int, float)) for value in legal):
         return node
-    first: Any = core_schema.int_schema()
-    if types != {int}:
-        first = core_schema.no_info_plain_validator_function(_guarded(frozenset(types)))
+    named = ", ".join(map(repr, legal))
+
+    def check(value: Any) -> Any:
+        kind = isinstance(value, bool)
+        for choice in legal:
+            if choice == value and isinstance(choice, bool) is kind:
+                return choice
+        raise PydanticCustomError("literal_error", "Input should be one of {expected}", {"expected": named})
+
+    first = core_schema.no_info_plain_validator_function(check)
+    if node["type"] == "literal":
+        return _kept(node, first)
     inner: Any = {key: value for key, value in node.items() if key != "ref"}
     return _kept(node, core_schema.chain_schema([first, inner]))
 
@@ -155,6 +158,8 @@ def _text_keys(node: Node) -> Node:
     return node if keys is None else {**node, "keys_schema": key_form(keys)}
 
 
+# Arguments are JSON, read strictly.
+_JSON_BRANCH = {"json-or-python": "json_schema", "lax-or-strict": "strict_schema"}
 EXACT: Mapping[str, Rule] = {
     "callable": _no_json_form,
     "date": text_form,
@@ -166,8 +171,6 @@ EXACT: Mapping[str, Rule] = {
     "frozenset": _unique(frozenset),
     "is-instance": _no_json_form,
     "is-subclass": _no_json_form,
-    "json-or-python": _branch("json_schema"),
-    "lax-or-strict": _branch("strict_schema"),
     "literal": _typed_choices,
     "set": _unique(set),
     "time": text_form,

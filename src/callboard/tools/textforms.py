@@ -72,8 +72,15 @@ FORMS: Mapping[str, TextForm] = {
         also=rf"(urn:uuid:)?\{{?{_HEX}{{8}}-?({_HEX}{{4}}-?){{3}}{_HEX}{{12}}\}}?",
     ),
 }
+# No format says a day without an offset, so the pattern has to know the calendar.
+_LEAP_YEAR = r"([1-9][0-9](0[48]|[2468][048]|[13579][26])|([2468][048]|[13579][26])00)"
+_MONTH_DAY = (
+    r"((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+)
 _NAIVE = TextForm(
-    rf"{_DAY}T{_CLOCK}{_SECONDS}", "2024-05-31T10:00:00", also=rf"{_DAY}[Tt ]{_CLOCK}({_SECONDS})?"
+    rf"([1-9][0-9]{{3}}-{_MONTH_DAY}|{_LEAP_YEAR}-02-29)T{_CLOCK}{_SECONDS}",
+    "2024-05-31T10:00:00",
+    also=rf"{_DAY}[Tt ]{_CLOCK}({_SECONDS})?",
 )
 _INTEGER_KEY = TextForm(r"(0|-?[1-9][0-9]{0,38})", "12")
 _TEXT_KEYS = frozenset({
