@@ -1,0 +1,48 @@
+"""Which model is used, and why: the one asked for, the configured one, one with a key, the local one."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from callboard.models.names import parse
+
+# Environment variable with a key: the model that is then used. The first that is set wins.
+_BY_KEY = {
+    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5",
+    "OPENAI_API_KEY": "openai:gpt-5.6-terra",
+}
+
+
+class Choice(NamedTuple):
+    """A model's name, and in one line why it is this one."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        """The first line that a terminal shows."""
+        return f"model: {self.name} ({self.reason})"
+
+
+def choose(
+    model: str | None, configured: str | None, environ: Mapping[str, str], named: Collection[str] = ()
+) -> Choice:
+    """Choose a model.
+
+    Args:
+        model: what was asked for, such as the terminal's `--model`.
+        configured: what the profile or the configuration says.
+        environ: the environment, in which keys of providers are looked for.
+        named: the names of the configuration's own models.
+
+    Raises:
+        ModelError: `model.unknown_name`: no model is called so.
+    """
+    for name, reason in ((model, "asked for"), (configured, "configured")):
+        if name is not None:
+            if name not in named:
+                parse(name, named)
+            return Choice(name, reason)
+    for variable, name in _BY_KEY.items():
+        if environ.get(variable):
+            return Choice(name, f"no model configured, {variable} is set")
+    return Choice("local", "no model configured, no provider key in the environment")

@@ -1,0 +1,136 @@
+"""Providers behind `Model`: pydantic-ai's model layer does the talking, none of its agent loop is used."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pydantic_ai import direct
+from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai.models import Model as PydanticModel
+from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition as PydanticToolDefinition
+
+from callboard.models.failures import failed
+from callboard.models.model import Dialect, ModelAnswer, ModelRequest, OnDelta, ToolDefinition
+from callboard.models.translation import answer_of, messages_for
+
+_SECONDS = 600.0  # one whole request, where the settings say nothing else
+
+
+class ProviderModel:
+    """A model of a provider, over pydantic-ai's class for it."""
+
+    finishes_with_text = True
+
+    def __init__(
+        self,
+        name: str,
+        connected: PydanticModel,
+        dialect: Dialect,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """Take the connected model.
+
+        Args:
+            name: the name by which it was chosen.
+            connected: pydantic-ai's model.
+            dialect: how tools are described to it.
+            settings: sent with each request; those of a request win.
+            secrets: what no error may show.
+        """
+        self.name = name
+        self.dialect: Dialect = dialect
+        self._connected = connected
+        self._settings = dict(settings or {})
+        self._secrets = tuple(secrets)
+        self._entered = False
+
+    async def answer(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
+        """Ask for one turn, streamed.
+
+        Raises:
+            ModelError: when the provider can't be reached, refuses, or answers what can't be read.
+        """
+        if not self._entered:
+            await self._connected.__aenter__()
+            self._entered = True
+        try:
+            async with direct.model_request_stream(
+                self._connected,
+                messages_for(request.messages),
+                model_settings=_settings({**self._settings, **request.settings}),
+                model_request_parameters=_parameters(request.tools),
+            ) as stream:
+                await _listen(stream, on_delta)
+                return answer_of(stream.get(), request.messages)
+        except Exception as error:  # each provider's library has errors of its own
+            raise failed(error, self.name, self._connected.base_url, self._secrets) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._entered:
+            self._entered = False
+            await self._connected.__aexit__(None, None, None)
+
+
+def connect(provider: str, model: str, base_url: str | None, key: str | None) -> PydanticModel:
+    """Pydantic-ai's model for a provider.
+
+    Raises:
+        ImportError: when the provider's own library is not installed.
+    """
+    if provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - a library of its own
+        from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+
+        return AnthropicModel(model, provider=AnthropicProvider(api_key=key or "none", base_url=base_url))
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+
+    if provider == "openai":
+        from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+        return OpenAIResponsesModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key or "none"))
+    if provider == "ollama":
+        from pydantic_ai.models.ollama import OllamaModel  # noqa: PLC0415
+        from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
+
+        return OllamaModel(model, provider=OllamaProvider(base_url=base_url, api_key=key or "none"))
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
+
+    service = OpenAICompatibleProvider("openai-compatible", base_url=base_url or "", api_key=key)
+    return OpenAIChatModel(model, provider=service)
+
+
+async def _listen(stream: StreamedResponse, on_delta: OnDelta) -> None:
+    async for event in stream:
+        if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+            piece = event.part.content
+        elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+            piece = event.delta.content_delta
+        else:
+            continue
+        if piece:
+            on_delta(piece)
+
+
+def _settings(given: Mapping[str, Any]) -> ModelSettings:
+    """Ours as theirs: `timeout` is for the whole request here, for one wait on the network there."""
+    made = dict(given)
+    made["request_timeout"] = made.pop("timeout", _SECONDS)
+    return cast("ModelSettings", made)
+
+
+def _parameters(tools: Sequence[ToolDefinition]) -> ModelRequestParameters:
+    return ModelRequestParameters(
+        function_tools=[
+            PydanticToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+                strict=bool(tool.strict),  # None would let the provider's class rewrite the schema
+            )
+            for tool in tools
+        ]
+    )
