@@ -4,7 +4,7 @@ import importlib.util
 import json as jsonlib
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -117,7 +117,7 @@ def _sources(module: ModuleType) -> Iterator[tuple[str, Any]]:
         if name.startswith("__"):
             continue
         for inner, source in _tools_in(name, value):
-            original = source.source if isinstance(source, RegisteredTool) else source
+            original = cast("Any", source).source if isinstance(source, RegisteredTool) else source
             if id(original) not in seen:
                 seen.add(id(original))
                 yield inner, source
@@ -128,7 +128,9 @@ def _tools_in(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     from callboard.tools import Tool  # noqa: PLC0415 - same
 
     if isinstance(value, ToolRegistry | Toolset):
-        entries = value.definitions if isinstance(value, ToolRegistry) else value.entries()
+        registry = isinstance(value, ToolRegistry)
+        held = cast("Any", value)
+        entries: Iterable[Any] = held.definitions if registry else held.entries()
         yield from ((f"{name}: {entry.id}", entry) for entry in entries)
     elif isinstance(value, Tool) or _has_shape(value):
         yield name, value

@@ -10,8 +10,7 @@ from callboard.cli.flags import AsJson, ConfigPath, Limit, Status, split
 from callboard.cli.output import print_error, print_json, print_table, print_text, when
 
 if TYPE_CHECKING:
-    from callboard.store import StoredRun
-    from callboard.store.store import Store
+    from callboard.store import Store, StoredRun
 
 EXAMPLES = """\
 Examples:

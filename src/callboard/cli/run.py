@@ -29,6 +29,7 @@ Examples:
 A call that asks is shown exactly as it would run: a allows it, Enter denies it.
 """
 _FRAME = 0.1
+_SHOW_CURSOR = b"\x1b[?25h"
 _STOPPING = "stopping: the run is being ended; Ctrl-C again ends it at once"
 
 
@@ -57,10 +58,11 @@ def run(
     asking: Asking | None = None,
 ) -> int:
     """Ask a model to do something with the tools, and watch it."""
-    return asyncio.run(_run(Order(prompt, workspace, model, profile, config, asking or Asking(), json)))
+    return asyncio.run(execute(Order(prompt, workspace, model, profile, config, asking or Asking(), json)))
 
 
-async def _run(order: Order) -> int:
+async def execute(order: Order) -> int:
+    """Run it and show it; returns the exit code."""
     from callboard.cli.surfaces import Opening, surface  # noqa: PLC0415 - rich draws runs only
 
     shown = surface(as_json=order.as_json)
@@ -138,26 +140,29 @@ async def _tick(shown: "Surface") -> None:
 
 @contextlib.contextmanager
 def interrupts(shown: "Surface", stop: Callable[[], object]) -> Generator[None]:
-    """The first Ctrl-C or SIGTERM stops the run, which ends and is recorded; the second ends the process."""
+    """The first Ctrl-C or SIGTERM stops the run, which ends and is recorded; the second ends the process.
+
+    Plain signal handlers, not the loop's own: the second one works while a tool holds up the loop.
+    """
     loop = asyncio.get_running_loop()
     pressed = False
 
-    def interrupted() -> None:
-        nonlocal pressed
-        if pressed:
-            shown.console.show_cursor(show=True)
-            os._exit(STOPPED)
-        pressed = True
+    def begin() -> None:
         shown.tell(_STOPPING)
         stop()
 
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels the command instead
-            loop.add_signal_handler(number, interrupted)
+    def interrupted(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            if shown.console.is_terminal:
+                os.write(shown.console.file.fileno(), _SHOW_CURSOR)
+            os._exit(STOPPED)
+        pressed = True
+        loop.call_soon_threadsafe(begin)
+
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number in signals:
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -4,18 +4,14 @@ from pathlib import Path
 from typing import Self
 
 from callboard.errors import StoreError
-from callboard.store.calls import Calls
-from callboard.store.database import Database
-from callboard.store.events import Events
-from callboard.store.journal import Journal
-from callboard.store.migrate import migrate
-from callboard.store.runs import Runs
 
 FILE = "callboard.db"
 
 
 class Store:
     """Runs, events, call records and recorded steps. Safe from any thread; what returned is on disk.
+
+    SQLAlchemy is loaded when a store is made, not when this module is.
 
     Args:
         folder: the state folder; it is made, readable for its owner only, where it is missing.
@@ -25,6 +21,13 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
+        from callboard.store.calls import Calls  # noqa: PLC0415 - SQLAlchemy takes a second to load
+        from callboard.store.database import Database  # noqa: PLC0415 - same
+        from callboard.store.events import Events  # noqa: PLC0415 - same
+        from callboard.store.journal import Journal  # noqa: PLC0415 - same
+        from callboard.store.migrate import migrate  # noqa: PLC0415 - same
+        from callboard.store.runs import Runs  # noqa: PLC0415 - same
+
         self.path = folder / FILE
         _make(folder)
         self._database = Database(self.path)
