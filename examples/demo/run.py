@@ -5,6 +5,7 @@ No account and no key. It works on a fresh copy of `shop` in `build/demo`, asks 
 `answers.toml` answers, and what it does not list is denied.
 """
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -14,12 +15,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SHOP = HERE.parents[1] / "build" / "demo"
 ANSWERS = HERE / "answers.toml"
+# A key of a provider would choose another model.
+KEYLESS = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
 
 
 def callboard(*arguments: str) -> None:
     """Run one command as a person would, in the shop's folder; a failing one ends the demo."""
     print(f"\n$ callboard {shlex.join(a.replace(str(ANSWERS), ANSWERS.name) for a in arguments)}", flush=True)
-    done = subprocess.run([sys.executable, "-m", "callboard", *arguments], cwd=SHOP, check=False)
+    command = [sys.executable, "-m", "callboard", *arguments]
+    done = subprocess.run(command, cwd=SHOP, env=KEYLESS, check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
 
@@ -32,7 +36,7 @@ def main() -> None:
     print(f"Whoever is asked answers by {ANSWERS}:\n")
     print(ANSWERS.read_text(encoding="utf-8").strip())
     for question in (HERE / "questions.txt").read_text(encoding="utf-8").splitlines():
-        callboard("run", question, "--model", "local", "--answers", str(ANSWERS))
+        callboard("run", question, "--answers", str(ANSWERS))
     callboard("runs", "list")
     callboard("calls")
 

@@ -139,7 +139,7 @@ async def test_the_tools_of_the_workspace_are_there_and_stay_in_it(config: Confi
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.txt").write_text("hello")
-    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "secret.txt").write_text("42")
     answers = [calls(call("read_file", path="a.txt"), call("read_file", path="../secret.txt")), text("done")]
     model = ScriptedModel(answers)
 
@@ -149,7 +149,7 @@ async def test_the_tools_of_the_workspace_are_there_and_stay_in_it(config: Confi
     told = [m["content"] for m in model.requests[1].messages if m["role"] == "tool"]
     assert result.status == "completed"
     assert "hello" in told[0]
-    assert "secret" not in told[1]
+    assert "42" not in told[1]
     assert json.loads(told[1])["ok"] is False
 
 

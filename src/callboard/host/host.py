@@ -159,6 +159,8 @@ class Host:
         """
         chosen = find_profile(profile, self.config)
         choice = self._choice(model, chosen.model)
+        opener = self._opener(model, choice)
+        opener(None)  # what is missing is said before anything is recorded
         folder = self.config.folder if workspace is None else Path(workspace).absolute()
         tools, store, abort = self._tools_for(folder), self.store, Abort()
         handle = RunHandle(secrets.token_hex(6), choice, abort)
@@ -183,7 +185,7 @@ class Host:
         around = Surroundings(
             store=store,
             tools=tools,
-            open_model=self._opener(model, choice),
+            open_model=opener,
             execution=execution,
             abort=abort,
             publish=handle.publish,
@@ -196,7 +198,8 @@ class Host:
 
     def _choice(self, model: str | Model | None, wanted: str | None) -> Choice:
         if model is None or isinstance(model, str):
-            return choose(model or wanted, self.config.models.default, os.environ)
+            models = self.config.models
+            return choose(model, wanted or models.default, os.environ, models.named)
         return Choice(model.name, "given by the caller")
 
     def _opener(self, model: str | Model | None, choice: Choice) -> Callable[[str | None], Model]:

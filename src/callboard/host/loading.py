@@ -1,11 +1,11 @@
 """From `tools = ["mytools:registry"]` to tools: the modules of the configuration's folder come first."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from callboard.errors import ConfigError
 from callboard.registry import ToolRegistry, Toolset
@@ -51,7 +51,7 @@ def _resolved(name: str, folder: Path) -> Any:
 
 def _tools_in(name: str, value: Any) -> Iterable[Any]:
     if isinstance(value, ToolRegistry):
-        return value.definitions
+        return cast("ToolRegistry[Any]", value).definitions
     if isinstance(value, Toolset) or callable(value) or hasattr(value, "execute"):
         return (value,)
     if isinstance(value, (list, tuple)):
@@ -63,7 +63,7 @@ def _tools_in(name: str, value: Any) -> Iterable[Any]:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
+def _importable(folder: Path) -> Generator[None]:
     """Modules may import their neighbours while they load, and nothing stays on the path."""
     path = str(folder)
     sys.path.insert(0, path)

@@ -75,7 +75,7 @@ async def execute(order: Order, around: Surroundings) -> RunResult:
         models=around.open_model,
     )
     try:
-        outcome = await run_loop(order.profile, order.prompt, run, conversation=order.conversation)
+        outcome = await run_loop(order.profile, order.prompt, run, order.conversation)
     finally:
         journal.forget(order.id)
     result = _result(order.id, outcome, dict(usage))
