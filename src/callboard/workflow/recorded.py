@@ -30,7 +30,7 @@ async def settled(work: Callable[[], Awaitable[Json]], clock: WorkClock, cause: 
     goes, and nobody decided anything. `cause` receives what was raised.
     """
     try:
-        return f'{{"used":{clock.used():.6f},"value":{to_text(await work())}}}'
+        value = to_text(await work())
     except ReplayDiverged:
         raise
     except Aborted as error:
@@ -42,6 +42,8 @@ async def settled(work: Callable[[], Awaitable[Json]], clock: WorkClock, cause: 
     except Exception as error:  # noqa: BLE001 - a failure is an end: the node may catch it, at replay too
         ended = {"failed": _failure(error)}
         cause.append(error)
+    else:
+        return f'{{"used":{clock.used():.6f},"value":{value}}}'
     return to_text({"used": round(clock.used(), 6), **ended})
 
 

@@ -1,0 +1,484 @@
+"""A run taken up again: what is recorded stays, what had begun is known, and a person is asked once."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callboard.conversation import Image, Text
+from callboard.errors import Aborted, BudgetExhausted, OutcomeUnknown, ReplayDiverged, ToolError
+from callboard.events import RunEvent
+from callboard.policy import Decision
+from callboard.registry import ToolRegistry
+from callboard.runs import Journal, JournalStore, MemoryJournalStore
+from callboard.store import open_store
+from callboard.tools import tool
+from callboard.types import ApprovalAnswer, ApprovalRequest, ExecutionOptions, ToolContext
+from callboard.workflow import Budget, Context, Node, Outcome, Run, WorkClock, Workflow, WorkflowEngine, route
+
+Dict = dict[str, Any]
+NodeRun = Callable[[Dict, Context], Any]
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JournalStore]:
+    if request.param == "memory":
+        yield MemoryJournalStore()
+        return
+    with open_store(tmp_path) as opened:
+        yield opened.journal
+
+
+async def life(
+    store: JournalStore, node: NodeRun, *tools: Any, budget: Budget | None = None, **options: Any
+) -> Outcome:
+    """One process that works on run `r`: a node that delivers `out`."""
+    authorize = options.pop("authorize", None)
+    registry: ToolRegistry[Any] = ToolRegistry(authorize=authorize)
+    registry.register_all(tools)
+    run = Run(id="r", tools=registry, steps=Journal(store), **options)
+    workflow = Workflow("w", [Node("n", node, [route.deliver("out")])], salvage="out")
+    async with asyncio.timeout(10):
+        return await WorkflowEngine(workflow, budget=budget).execute({"out": "so far"}, run)
+
+
+def calling(name: str, *then: str) -> NodeRun:
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        envelopes = [await ctx.tools.call(each, {}) for each in (name, *then)]
+        return {"out": envelopes}
+
+    return node
+
+
+@pytest.mark.covers("B63")
+async def test_a_write_that_was_interrupted_is_not_made_again_and_its_outcome_is_unknown(
+    store: JournalStore,
+) -> None:
+    sent: list[str] = []
+    events: list[RunEvent] = []
+
+    @tool
+    async def mail() -> str:
+        sent.append("mail")
+        if len(sent) == 1:
+            raise Killed
+        return "sent"
+
+    with pytest.raises(Killed):
+        await life(store, calling("mail"), mail)
+    outcome = await life(store, calling("mail"), mail, listener=events.append)
+    assert sent == ["mail"]
+    assert outcome.status == "completed"
+    (envelope,) = outcome.value
+    assert (envelope["ok"], envelope["status"], envelope["code"]) == (False, "unknown", "call.unknown")
+    assert "was interrupted" in json.loads(envelope["text"])["error"]
+    record = next(e for e in events if e.type == "call.finished")
+    assert (record.path, record.data["status"]) == ("n#1/tool.mail.1@2", "unknown")
+    assert not [e for e in events if e.type == "call.started"]
+    # however often it is killed again
+    third = await life(store, calling("mail"), mail)
+    assert (third.value, sent) == (outcome.value, ["mail"])
+
+
+@pytest.mark.covers("B63")
+async def test_inside_a_node_an_interrupted_write_is_an_error_of_its_own_type(store: JournalStore) -> None:
+    lives: list[int] = []
+
+    @tool
+    async def mail() -> None:
+        lives.append(1)
+        raise Killed
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        try:
+            await ctx.tools.invoke("mail")
+        except OutcomeUnknown as error:
+            return {"out": error.invocation.status}
+        return {}
+
+    with pytest.raises(Killed):
+        await life(store, node, mail)
+    assert (await life(store, node, mail)).value == "unknown"
+    assert lives == [1]
+
+
+@pytest.mark.parametrize("how", ["read", "idempotent"])
+async def test_reads_and_idempotent_writes_are_made_again_under_the_same_key(
+    store: JournalStore, how: str
+) -> None:
+    keys: list[str] = []
+    events: list[RunEvent] = []
+
+    @tool(mode="read" if how == "read" else "write", idempotent=how == "idempotent")
+    async def put(ctx: ToolContext) -> str:
+        keys.append(ctx.call_key)
+        if len(keys) == 1:
+            raise Killed
+        return "done"
+
+    with pytest.raises(Killed):
+        await life(store, calling("put"), put, listener=events.append)
+    outcome = await life(store, calling("put"), put, listener=events.append)
+    assert outcome.value[0]["text"] == "done"
+    assert keys == ["r n#1/tool.put.1"] * 2
+    inside = [(e.path, e.n, e.type) for e in events if "@" in e.path]
+    assert inside == [
+        ("n#1/tool.put.1@1", 1, "call.started"),
+        ("n#1/tool.put.1@1", 2, "call.finished"),
+        ("n#1/tool.put.1@2", 1, "call.started"),
+        ("n#1/tool.put.1@2", 2, "call.finished"),
+    ]
+
+
+class Person:
+    """Says yes, and remembers what it was asked."""
+
+    def __init__(self, *, allowed: bool = True) -> None:
+        self.asked: list[ApprovalRequest] = []
+        self.allowed = allowed
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+        self.asked.append(request)
+        return ApprovalAnswer(self.allowed, request.digest, by="ann")
+
+
+def asking(_view: Any) -> Decision:
+    return Decision("ask", ("a write",))
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_person_who_answered_is_not_asked_again_after_a_crash(
+    store: JournalStore, allowed: bool
+) -> None:
+    person, lives, events = Person(allowed=allowed), list[int](), list[RunEvent]()
+
+    class DiesAfterTheAnswer(MemoryJournalStore):
+        def load(self, run_id: str) -> Any:
+            return store.load(run_id)
+
+        def begin(self, run_id: str, step_id: str) -> int:
+            return store.begin(run_id, step_id)
+
+        def save(self, run_id: str, step_id: str, about: str, outcome: str) -> None:
+            store.save(run_id, step_id, about, outcome)
+            if step_id.endswith("/answer") and not lives:
+                lives.append(1)
+                raise Killed
+
+    @tool(idempotent=True)
+    async def put() -> str:
+        return "done"
+
+    options: Dict = {
+        "authorize": asking,
+        "execution": ExecutionOptions(approver=person),
+        "listener": events.append,
+    }
+    with pytest.raises(Killed):
+        await life(DiesAfterTheAnswer(), calling("put"), put, **options)
+    outcome = await life(store, calling("put"), put, **options)
+    assert len(person.asked) == 1
+    assert person.asked[0].call_key == "r n#1/tool.put.1"
+    assert outcome.value[0]["status"] == ("ok" if allowed else "denied")
+    asked = [e.path for e in events if e.type == "approval.asked"]
+    assert asked == ["n#1/tool.put.1@1", "n#1/tool.put.1@2"]
+
+
+async def test_an_answer_to_another_question_is_not_used_and_the_person_is_asked_anew(
+    store: JournalStore,
+) -> None:
+    person, lives = Person(), list[int]()
+
+    def made(version: str) -> Any:
+        async def put() -> str:
+            if not lives:
+                lives.append(1)
+                raise Killed
+            return "done"
+
+        return tool(name="put", idempotent=True, description=version)(put)
+
+    options: Dict = {"authorize": asking, "execution": ExecutionOptions(approver=person)}
+    with pytest.raises(Killed):
+        await life(store, calling("put"), made("as it was"), **options)
+    outcome = await life(store, calling("put"), made("another tool by now"), **options)
+    assert outcome.value[0]["text"] == "done"
+    assert len(person.asked) == 2
+    assert person.asked[0].digest != person.asked[1].digest
+
+
+async def test_the_budget_stands_still_while_a_person_is_asked() -> None:
+    hand = [0.0]
+
+    class Slow(Person):
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            hand[0] += 1_000
+            return await super().ask(request)
+
+    @tool
+    async def write() -> str:
+        hand[0] += 5
+        return "written"
+
+    clock = WorkClock(lambda: hand[0])
+    outcome = await life(
+        MemoryJournalStore(),
+        calling("write", "write"),
+        write,
+        budget=Budget(seconds=60),
+        clock=clock,
+        authorize=asking,
+        execution=ExecutionOptions(approver=Slow()),
+    )
+    assert outcome.status == "completed"
+    assert clock.used() == 10
+
+
+async def test_time_in_which_no_process_had_the_run_does_not_count_but_what_was_used_does(
+    store: JournalStore,
+) -> None:
+    hand, lives = [0.0], list[int]()
+
+    @tool(mode="read")
+    async def read() -> str:
+        hand[0] += 25
+        return "read"
+
+    @tool(mode="read")
+    async def last() -> str:
+        lives.append(1)
+        if len(lives) == 1:
+            raise Killed
+        hand[0] += 25
+        return "last"
+
+    def options() -> Dict:
+        return {"budget": Budget(seconds=60), "clock": WorkClock(lambda: hand[0])}
+
+    node = calling("read", "last", "read")
+    with pytest.raises(Killed):
+        await life(store, node, read, last, **options())
+    hand[0] += 100_000
+    outcome = await life(store, node, read, last, **options())
+    assert outcome.status == "completed"
+    assert lives == [1, 1]
+
+
+async def test_a_run_that_is_taken_up_with_its_budget_used_replays_first_and_then_ends(
+    store: JournalStore,
+) -> None:
+    hand, asked = [0.0], list[int]()
+
+    async def node(state: Dict, ctx: Context) -> Dict:
+        async def think(_key: str) -> str:
+            asked.append(1)
+            if len(asked) == 3:
+                raise Killed
+            hand[0] += 40
+            return f"thought {len(asked)}"
+
+        return {"out": await ctx.step("think", think), "n": state.get("n", 0) + 1}
+
+    async def life_of_rounds() -> Outcome:
+        workflow = Workflow("w", [Node("n", node, [route.to("n")], starts_round=True)], salvage="out")
+        run = Run(id="r", steps=Journal(store), clock=WorkClock(lambda: hand[0]))
+        return await WorkflowEngine(workflow, budget=Budget(seconds=100)).execute({}, run)
+
+    with pytest.raises(Killed):
+        await life_of_rounds()
+    hand[0] = 0.0
+    used_up = list(store.load("r"))
+    assert len([row for row in used_up if row.outcome is not None]) == 3  # its start, and two thoughts
+    hand[0] += 5_000
+    outcome = await life_of_rounds()
+    assert (outcome.status, outcome.reason, outcome.value, outcome.rounds) == (
+        "budget_exhausted",
+        "wall_clock",
+        "thought 4",
+        4,
+    )
+
+
+async def test_something_else_under_a_recorded_step_is_loud(store: JournalStore) -> None:
+    def asks(what: str) -> NodeRun:
+        async def node(_state: Dict, ctx: Context) -> Dict:
+            await ctx.tools.invoke("echo", {"what": what})
+            await ctx.tools.invoke("dies")
+            return {"out": what}
+
+        return node
+
+    @tool(mode="read")
+    async def echo(what: str) -> str:
+        return what
+
+    @tool(mode="read")
+    async def dies() -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        await life(store, asks("this"), echo, dies)
+    with pytest.raises(ReplayDiverged, match=r"n#1/tool\.echo\.1: recorded about .*this.*, now about .*that"):
+        await life(store, asks("that"), echo, dies)
+
+
+async def test_a_run_that_has_ended_is_not_entered_again(store: JournalStore) -> None:
+    entered: list[int] = []
+    events: list[RunEvent] = []
+
+    async def node(_state: Dict, _ctx: Context) -> Dict:
+        entered.append(1)
+        return {"out": {"n": len(entered)}}
+
+    first = await life(store, node, listener=events.append)
+    second = await life(store, node, listener=events.append)
+    assert (first, entered) == (second, [1])
+    assert (first.state, second.state) == ({"out": {"n": 1}}, None)
+    ends = [(e.path, e.n) for e in events if e.type == "run.finished"]
+    assert ends == [("end", 1), ("end", 1)]
+
+
+async def test_a_stop_is_recorded_and_the_loss_of_a_process_is_not(store: JournalStore) -> None:
+    waiting, lives = asyncio.Event(), list[int]()
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        async def branch(run: Run) -> Outcome:
+            lives.append(1)
+            waiting.set()
+            await run.abort.wait()
+            raise Aborted(run.abort.reason or "")
+
+        ends = await ctx.join({"a": ctx.spawn("a", branch)}, on_error="collect")
+        return {"out": ends["a"].to_json()}
+
+    gone = asyncio.ensure_future(life(store, node))
+    await waiting.wait()
+    gone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await gone
+    assert not [row for row in store.load("r") if row.outcome is not None]
+    waiting.clear()
+    run_options: Dict = {}
+    stopped = asyncio.ensure_future(life(store, node, **run_options))
+    await waiting.wait()
+    assert lives == [1, 1]
+    stopped.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopped
+
+
+async def test_a_finished_write_is_recorded_before_a_stop_is_heeded(store: JournalStore) -> None:
+    written: list[int] = []
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        async def stopping(_key: str) -> str:
+            written.append(1)
+            ctx.run.abort.set("user_stopped")
+            return "written"
+
+        return {"out": await ctx.step("write", stopping)}
+
+    outcome = await life(store, node)
+    assert (outcome.status, outcome.reason, outcome.value) == ("cancelled", "user_stopped", "so far")
+    row = next(row for row in store.load("r") if row.step_id == "n#1/write.1")
+    assert json.loads(row.outcome or "")["value"] == "written"
+
+
+@pytest.mark.parametrize(
+    "error", [ToolError("no", code="x.y", hint="h"), BudgetExhausted("tokens", 3), Aborted("enough")]
+)
+async def test_how_a_step_ended_is_the_same_in_the_next_life(
+    store: JournalStore, error: BaseException
+) -> None:
+    seen: list[list[Any]] = []
+    thunks: list[int] = []
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        async def fail(_key: str) -> None:
+            thunks.append(1)
+            raise error
+
+        async def die(_key: str) -> int:
+            if len(seen) == 1:
+                raise Killed
+            return len(thunks)
+
+        try:
+            await ctx.step("fails", fail)
+        except type(error) as caught:
+            seen.append([type(caught), str(caught), *sorted(vars(caught).items())])
+        return {"out": await ctx.step("die", die)}
+
+    with pytest.raises(Killed):
+        await life(store, node)
+    outcome = await life(store, node)
+    assert outcome.value == 1
+    assert seen[0] == seen[1]
+
+
+async def test_a_result_and_its_receipt_are_the_same_in_the_next_life(store: JournalStore) -> None:
+    seen: list[Any] = []
+
+    @tool(mode="read")
+    async def picture() -> list[Text | Image]:
+        return [Text("a cat"), Image(b"\x89PNG")]
+
+    @tool(mode="read")
+    async def data() -> dict[str, Any]:
+        return {"n": 12345678901234567890, "t": "ü"}
+
+    @tool(mode="read")
+    async def broken() -> None:
+        raise ToolError("gone", code="file.gone", hint="look elsewhere")
+
+    @tool(mode="read")
+    async def dies() -> str:
+        if len(seen) == 1:
+            raise Killed
+        return "lives"
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        try:
+            await ctx.tools.invoke("broken")
+        except ToolError as error:
+            failed = (error.code, str(error), error.hint, error.status, error.invocation)
+            seen.append([await ctx.tools.invoke("picture"), await ctx.tools.invoke("data"), failed])
+        envelope = await ctx.tools.call("picture")
+        await ctx.tools.invoke("dies")
+        return {"out": envelope}
+
+    with pytest.raises(Killed):
+        await life(store, node, picture, data, broken, dies)
+    outcome = await life(store, node, picture, data, broken, dies)
+    assert seen[0] == seen[1]
+    assert seen[0][0].content == (Text("a cat"), Image(b"\x89PNG"))
+    assert seen[0][1].value == {"n": 12345678901234567890, "t": "ü"}
+    assert [part["type"] for part in outcome.value["parts"]] == ["text", "image"]
+
+
+async def test_a_journal_that_forgets_a_run_reads_it_again(store: JournalStore) -> None:
+    journal = Journal(store)
+
+    async def one() -> str:
+        return "1"
+
+    assert await journal.step("r", "a.1", one, "x") == "1"
+    assert await journal.step("r/child", "a.1", one, "x") == "1"
+    journal.forget("r")
+    assert journal.replaying("r")
+    assert journal.replaying("r/child")
+    assert not journal.replaying("other")
+
+    async def never() -> str:
+        raise AssertionError("it is recorded")
+
+    assert await journal.step("r", "a.1", never, "x") == "1"
+    assert await journal.step("r", "b.1", one) == "1"
+    assert not journal.replaying("r")

@@ -1,0 +1,208 @@
+"""What a call made in a node carries with it: agent, grant, principal, context, stops, and its events."""
+
+import asyncio
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from callboard.events import DiagnosticScope, RunEvent
+from callboard.policy import Decision
+from callboard.registry import ToolRegistry
+from callboard.tools import tool
+from callboard.types import Abort, ExecutionOptions, Principal, ToolContext, ToolInvocationRequest
+from callboard.workflow import Budget, Context, Node, Outcome, Run, Workflow, WorkflowEngine, route
+
+Dict = dict[str, Any]
+
+
+async def played(node: Any, registry: ToolRegistry[Any], run: Run, budget: Budget | None = None) -> Outcome:
+    workflow = Workflow("w", [Node("n", node, [route.deliver("out")])])
+    async with asyncio.timeout(10):
+        return await WorkflowEngine(workflow, budget=budget).bind_tools(registry).execute({}, run)
+
+
+def registry_of(*tools: Any, **options: Any) -> ToolRegistry[Any]:
+    registry: ToolRegistry[Any] = ToolRegistry(**options)
+    return registry.register_all(tools)
+
+
+@tool(mode="read")
+def echo() -> str:
+    return "echo"
+
+
+@tool(mode="read")
+def hidden() -> str:
+    return "hush"
+
+
+async def test_a_call_is_made_for_the_runs_principal_and_agent_under_a_stable_key() -> None:
+    views: list[Any] = []
+
+    def authorize(view: Any) -> Decision:
+        views.append((view.options.principal, view.options.agent, view.call_key))
+        return Decision("allow", ("test",))
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        await ctx.tools.invoke("echo")
+        await ctx.tools.call("echo", {}, agent="main/scout")
+        return {"out": 1}
+
+    run = Run(id="r", execution=ExecutionOptions(principal=Principal("ann", "acme"), agent="main"))
+    await played(node, registry_of(echo, authorize=authorize), run)
+    assert views == [
+        (("ann", "acme"), "main", "r n#1/tool.echo.1"),
+        (("ann", "acme"), "main/scout", "r n#1/tool.echo.2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("whole", "own", "reached"),
+    [
+        (None, None, True),
+        ({"echo"}, None, False),
+        (None, {"echo"}, False),
+        ({"echo", "hidden"}, {"hidden"}, True),
+        ({"echo"}, {"hidden"}, False),
+    ],
+)
+async def test_a_grant_only_narrows_that_of_the_run(whole: Any, own: Any, reached: bool) -> None:
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        grant = None if own is None else frozenset(own)
+        return {"out": await ctx.tools.call("hidden", {}, grant=grant)}
+
+    granted = None if whole is None else frozenset(whole)
+    run = Run(id="r", execution=ExecutionOptions(grant=granted))
+    outcome = await played(node, registry_of(echo, hidden), run)
+    assert outcome.value["ok"] is reached
+    assert outcome.value.get("code") == (None if reached else "tool.unavailable")
+
+
+async def test_a_tool_finds_the_run_and_what_the_host_put_into_its_context() -> None:
+    @tool(mode="read")
+    async def look(ctx: ToolContext) -> list[Any]:
+        assert ctx.run is not None
+        return [ctx.run.id, ctx.run.abort.aborted, ctx.task_id, ctx.user_name]
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        return {"out": (await ctx.tools.invoke("look")).value}
+
+    host = SimpleNamespace(task_id="t7", user_name="ann")
+    run = Run(id="r", execution=ExecutionOptions(context=host))
+    assert (await played(node, registry_of(look), run)).value == ["r", False, "t7", "ann"]
+
+
+async def test_the_envelope_of_a_call_holds_what_models_and_surfaces_need() -> None:
+    @tool
+    def write(n: int) -> dict[str, int]:
+        return {"n": n}
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        good = await ctx.tools.call("write", {"n": 1})
+        bad = await ctx.tools.call("write", '{"n": "many"}')
+        return {"out": [good, bad]}
+
+    good, bad = (await played(node, registry_of(write), Run(id="r"))).value
+    assert good.pop("invocation_id") != bad.pop("invocation_id")
+    assert good == {"ok": True, "status": "ok", "simulated": False, "value": {"n": 1}, "text": '{"n":1}'}
+    assert (bad["ok"], bad["status"], bad["simulated"]) == (False, "failed", False)
+    assert {"error", "code", "hint", "text"} <= bad.keys()
+
+
+async def test_a_request_may_bring_its_own_abort_logger_and_diagnostics(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    facts: list[str] = []
+    events: list[RunEvent] = []
+    abort = Abort()
+
+    @tool(mode="read")
+    async def wait(ctx: ToolContext) -> None:
+        ctx.logger.warning("waiting")
+        abort.set("only this call")
+        await asyncio.Event().wait()
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        scope = DiagnosticScope(lambda event, _fact, _debug: facts.append(event))
+        request = ToolInvocationRequest("wait", {}, logging.getLogger("mine"), abort, scope)
+        try:
+            await ctx.tools.invoke(request)
+        except Exception as error:  # noqa: BLE001 - looked at below
+            return {"out": [getattr(error, "code", None), ctx.run.abort.aborted]}
+        return {}
+
+    outcome = await played(node, registry_of(wait), Run(id="r", listener=events.append))
+    assert outcome.value == ["call.cancelled", False]
+    assert facts == ["call.started", "call.finished"]
+    assert [e.type for e in events if "@" in e.path] == facts
+    assert ("mine", "waiting") in [(r.name, r.message) for r in caplog.records]
+
+
+async def test_a_call_that_the_budget_ends_has_its_record_and_the_run_is_exhausted() -> None:
+    events: list[RunEvent] = []
+
+    @tool(mode="read")
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        await ctx.tools.invoke("hang")
+        return {}
+
+    run = Run(id="r", listener=events.append)
+    outcome = await played(node, registry_of(hang), run, Budget(seconds=0.05))
+    assert (outcome.status, outcome.reason) == ("budget_exhausted", "wall_clock")
+    record = next(e for e in events if e.type == "call.finished")
+    assert record.data["status"] == "cancelled"
+    assert "wall_clock" in record.data["failure"]["message"]
+    assert [e.type for e in events][-2:] == ["budget.exhausted", "run.finished"]
+
+
+async def test_calls_that_a_node_left_behind_are_waited_for_before_the_run_ends() -> None:
+    order: list[str] = []
+    go = asyncio.Event()
+
+    @tool
+    async def slow() -> None:
+        await go.wait()
+        order.append("slow ended")
+
+    @tool
+    async def broken() -> None:
+        asyncio.get_running_loop().call_soon(go.set)
+        raise ValueError("no")
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        await asyncio.gather(ctx.tools.invoke("slow"), ctx.tools.invoke("broken"))
+        return {}
+
+    events: list[RunEvent] = []
+    outcome = await played(node, registry_of(slow, broken), Run(id="r", listener=events.append))
+    assert (outcome.status, outcome.message, order) == ("failed", "no", ["slow ended"])
+    assert events[-1].type == "run.finished"
+
+
+async def test_a_run_can_be_stopped_while_a_person_is_asked() -> None:
+    asked = asyncio.Event()
+
+    class Absent:
+        async def ask(self, request: Any) -> Any:
+            asked.set()
+            return await asyncio.Event().wait()
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        await ctx.tools.invoke("echo")
+        return {}
+
+    def ask(_view: Any) -> Decision:
+        return Decision("ask", ("ask",))
+
+    run = Run(id="r", execution=ExecutionOptions(approver=Absent()))
+    registry = registry_of(echo, authorize=ask)
+    task = asyncio.ensure_future(played(node, registry, run))
+    await asked.wait()
+    run.abort.set("user_stopped")
+    outcome = await task
+    assert (outcome.status, outcome.reason) == ("cancelled", "user_stopped")
