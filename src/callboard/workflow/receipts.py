@@ -85,7 +85,7 @@ def envelope_of(recorded: Mapping[str, Json]) -> dict[str, Json]:
     content = _content(recorded)
     if isinstance(content, str):
         return {**made, "text": content}
-    return {**made, "text": text_of(content), "parts": recorded["content"]}
+    return {**made, "text": text_of(content), "parts": recorded.get("content", recorded["value"])}
 
 
 def _content(recorded: Mapping[str, Json]) -> str | tuple[ContentPart, ...]:
