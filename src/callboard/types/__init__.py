@@ -3,7 +3,8 @@
 from callboard.types.abort import Abort
 from callboard.types.approvals import ApprovalAnswer, ApprovalRequest, Approver, Barrier, PendingCall
 from callboard.types.context import RunView, ToolContext
-from callboard.types.options import ErrorFactories, ExecutionOptions, Principal, ToolInvocationRequest
+from callboard.types.options import ErrorFactories, ExecutionOptions, ToolInvocationRequest
+from callboard.types.principal import Principal
 from callboard.types.results import CallOutcome, ToolResult
 
 __all__ = [

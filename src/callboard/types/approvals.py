@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
-from callboard.types.options import Principal
+from callboard.types.principal import Principal
 
 
 class ApprovalRequest(NamedTuple):

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from callboard.types.abort import Abort
-from callboard.types.options import ExecutionOptions, Principal
+from callboard.types.options import ExecutionOptions
+from callboard.types.principal import Principal
 
 _silent = logging.getLogger("callboard.tools")
 

@@ -3,20 +3,12 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from callboard.events import DiagnosticContext
 from callboard.types.abort import Abort
-
-if TYPE_CHECKING:
-    from callboard.types.approvals import Approver, Barrier
-
-
-class Principal(NamedTuple):
-    """On whose behalf a call is made."""
-
-    user: str
-    tenant: str | None = None
+from callboard.types.approvals import Approver, Barrier
+from callboard.types.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +39,8 @@ class ExecutionOptions:
     grant: frozenset[str] | None = None
     simulate: bool | None = None
     call_key: str | None = None
-    approver: "Approver | None" = None
-    barrier: "Barrier | None" = None
+    approver: Approver | None = None
+    barrier: Barrier | None = None
     context: Any = None
 
 
