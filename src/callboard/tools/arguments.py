@@ -18,6 +18,7 @@ from callboard.tools.pairs import Pairs, pairs_of, total_of
 from callboard.tools.parse import arguments_parser
 from callboard.tools.rewriting import Node, closed, exact
 from callboard.tools.signature import Parameter
+from callboard.tools.walk import is_dict
 
 _ATOMS = frozenset({"builtins", "datetime", "decimal", "pathlib", "types", "typing", "uuid"})
 
@@ -132,10 +133,11 @@ def _described_field(where: str, name: str, form: TypeForm, info: FieldInfo) -> 
 def _bare_annotation(info: FieldInfo) -> Any:
     """The type with its bounds, without what `Field` says of the parameter: that is for us to read."""
     parts: list[Any] = list(info.metadata)
-    if info.discriminator is not None:
-        known = isinstance(info.discriminator, Discriminator)
-        parts.append(info.discriminator if known else Discriminator(info.discriminator))
-    return Annotated[(info.annotation, *parts)] if parts else info.annotation  # type: ignore[misc]
+    if isinstance(info.discriminator, str):
+        parts.append(Discriminator(info.discriminator))
+    elif info.discriminator is not None:
+        parts.append(info.discriminator)
+    return Annotated[(info.annotation, *parts)] if parts else info.annotation
 
 
 def _field_info(parameter: Parameter) -> FieldInfo | None:
@@ -154,8 +156,11 @@ def _field_info(parameter: Parameter) -> FieldInfo | None:
 
 def _updates(info: FieldInfo) -> dict[str, Any]:
     updates = {"description": info.description, "title": info.title, "examples": info.examples}
-    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
-    return {**{key: value for key, value in updates.items() if value is not None}, **extra}
+    said: Any = info.json_schema_extra
+    return {
+        **{key: value for key, value in updates.items() if value is not None},
+        **(said if is_dict(said) else {}),
+    }
 
 
 def _wire_name(where: str, info: FieldInfo) -> str | None:

@@ -3,6 +3,7 @@
 import enum
 import inspect
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, get_args
 
 from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
@@ -11,10 +12,22 @@ from pydantic_core import PydanticSerializationError, ValidationError
 from callboard.conversation import Audio, ContentPart, Image, Resource, Text, part_to_json
 from callboard.errors import InvalidResult, RegistrationError
 from callboard.tools.entry import Finish, Finished
-from callboard.tools.walk import NotJson, admitted, is_dataclass_instance, is_plain, json_text, shown
+from callboard.tools.walk import (
+    NotJson,
+    Path,
+    admitted,
+    is_dataclass_instance,
+    is_dict,
+    is_list,
+    is_plain,
+    is_tuple,
+    json_text,
+    shown,
+)
 
 _PARTS = (Text, Image, Audio, Resource)
 _SHOWN = (str, *_PARTS)
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)  # writes models and dataclasses by their own fields
 
 
 def finish_for(tool_id: str, annotation: Any) -> Finish:
@@ -34,7 +47,16 @@ def finish_for(tool_id: str, annotation: Any) -> Finish:
     return _declared(tool_id, annotation)
 
 
-_OPEN: tuple[Any, ...] = (inspect.Signature.empty, Any, object, dict, list, dict[str, Any], list[Any])
+_OPEN: tuple[Any, ...] = (
+    inspect.Signature.empty,
+    Any,
+    object,
+    dict,
+    list,
+    dict[str, Any],
+    dict[Any, Any],
+    list[Any],
+)
 
 
 def _mentions_parts(annotation: Any) -> bool:
@@ -133,43 +155,56 @@ def _content(value: Any) -> tuple[ContentPart, ...] | None:
     return tuple(Text(item) if isinstance(item, str) else item for item in items)
 
 
-def _part(value: Any, path: tuple[str | int, ...]) -> Any:
+def _part(value: Any, path: Path) -> Any:
     if not isinstance(value, _PARTS):
         raise NotJson(path, f"{type(value).__name__} is no content part")
     return admitted(part_to_json(value), _own_form)
 
 
-def _own_form(value: Any, path: tuple[str | int, ...]) -> Any:
+def _own_form(value: Any, path: Path) -> Any:
     """The JSON of an object that knows its own fields; everything else is refused."""
     if isinstance(value, _PARTS):
         raise NotJson(path, f"{type(value).__name__} stands alone or in a list of parts and texts")
     if isinstance(value, enum.Enum):
         return _below(path, value.value)
     if isinstance(value, BaseModel) or is_dataclass_instance(value):
-        return _below(path, _python_form(_adapter(value), value, path))
+        return _below(path, _written_form(_ANYTHING, value, path))
     raise NotJson(path, f"{_called(value)} is no JSON")
-
-
-def _adapter(value: object) -> TypeAdapter[Any]:
-    return TypeAdapter(type(value))
 
 
 def _called(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
-def _below(path: tuple[str | int, ...], value: Any) -> Any:
+def _below(path: Path, value: Any) -> Any:
     try:
         return admitted(value, _own_form)
     except NotJson as error:
         raise NotJson((*path, *error.path), error.reason) from None
 
 
-def _python_form(adapter: TypeAdapter[Any], value: Any, path: tuple[str | int, ...]) -> Any:
+def _written_form(adapter: TypeAdapter[Any], value: Any, path: Path) -> Any:
+    """The JSON of a value by its type. Pydantic writes NaN as null and doubles keys without a word: not here."""
     try:
-        return adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+        made = adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+        kept = adapter.dump_python(value, mode="python", by_alias=True, warnings="error")
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         raise NotJson(path, f"{type(value).__name__} can't be written as JSON: {error}") from None
+    _check_nothing_lost(kept, made, path)
+    return made
+
+
+def _check_nothing_lost(kept: Any, made: Any, path: Path) -> None:
+    if isinstance(kept, float) and not isfinite(kept):
+        raise NotJson(path, f"{kept} is no JSON number")
+    if is_dict(kept) and is_dict(made):
+        if len(kept) != len(made):
+            raise NotJson(path, "two keys are the same text in JSON")
+        for (name, after), before in zip(made.items(), kept.values(), strict=True):
+            _check_nothing_lost(before, after, (*path, name))
+    elif (is_list(kept) or is_tuple(kept)) and is_list(made):
+        for index, (before, after) in enumerate(zip(kept, made, strict=False)):
+            _check_nothing_lost(before, after, (*path, index))
 
 
 def _declared(tool_id: str, annotation: Any) -> Finish:
@@ -188,7 +223,7 @@ def _declared(tool_id: str, annotation: Any) -> Finish:
         except ValidationError as error:
             value = _read_as(tool_id, adapter, value, error)
         try:
-            made = _python_form(adapter, value, ())
+            made = _written_form(adapter, value, ())
             text = json_text(made if is_plain(made) else admitted(made, _own_form))
         except NotJson as error:
             raise unserialisable(tool_id, error) from None
