@@ -136,6 +136,7 @@ async def test_nothing_is_drawn_while_a_question_is_open() -> None:
     surface = Drawn(Console(file=out, width=100, force_terminal=True, color_system=None))
     surface.open(OPENING)
     script = Script()
+    script.call("1", "add", "{}", result="3")
     script.add("model.started", agent="main", model="scripted")
     with surface.paused():
         before = out.getvalue()
@@ -145,6 +146,7 @@ async def test_nothing_is_drawn_while_a_question_is_open() -> None:
         assert out.getvalue() == before
     surface.redraw()
     assert "thinking: main" in out.getvalue()
+    assert out.getvalue().count("ok         add") == 1
     surface.close(None)
     assert out.getvalue().count("\x1b[?25l") == out.getvalue().count("\x1b[?25h")
 

@@ -70,6 +70,7 @@ class Lines:
         self.console = console
         self._state = RunState("")
         self._printed = 0
+        self._held = False  # a question is open
 
     def open(self, opening: Opening) -> None:
         """See `Surface.open`."""
@@ -89,7 +90,12 @@ class Lines:
     @contextmanager
     def paused(self) -> Generator[None]:
         """See `Surface.paused`."""
-        yield
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self._print_finished()
 
     def tick(self) -> None:
         """Nothing moves here."""
@@ -104,6 +110,8 @@ class Lines:
         self._print(drawing.footer(self._state.footer))
 
     def _print_finished(self) -> None:
+        if self._held:
+            return
         new = self._state.history[self._printed :]
         self._printed += len(new)
         for entry in new:
@@ -137,7 +145,8 @@ class Drawn(Lines):
         """See `Surface.paused`."""
         self._stop()
         try:
-            yield
+            with super().paused():
+                yield
         finally:
             self._start()
 
@@ -156,6 +165,11 @@ class Drawn(Lines):
         """See `Surface.close`."""
         self._stop()
         super().close(result)
+
+    def _print_finished(self) -> None:
+        if len(self._state.history) > self._printed:
+            self.redraw()  # what is printed above must not be drawn below it once more
+        super()._print_finished()
 
     def _start(self) -> None:
         # not redirected: what a tool prints goes where it printed it, and the next frame is drawn below
