@@ -1,8 +1,8 @@
 """What a provider's library raises, as `ModelError`: a code, a reason without secrets, the next step."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from pydantic_ai import exceptions as theirs
 
@@ -91,8 +91,8 @@ def failed(error: Exception, name: str, address: str | None, secrets: Iterable[s
 def _said(error: Exception) -> str:
     """The provider's own words: the message inside the body where there is one."""
     body: Any = getattr(error, "body", None)
-    while isinstance(body, Mapping):
-        inner: Mapping[str, Any] = body
+    while isinstance(body, dict):
+        inner = cast("dict[str, Any]", body)
         body = inner.get("error", inner.get("message"))
     if isinstance(body, str):
         return body

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from callboard.config import ModelConfig
 from callboard.errors import ModelError
@@ -9,7 +10,6 @@ from callboard.models.model import Model
 from callboard.models.names import ModelName, parse
 
 _KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-_PACKAGES = {"anthropic": "anthropic"}  # the others all speak through `openai`
 _OLLAMA = "http://127.0.0.1:11434/v1"
 
 
@@ -36,17 +36,16 @@ def open_model(
         return LocalModel()
     base_url = config.base_url or parsed.base_url or _address(parsed, environment)
     key = _key(name, parsed, config, environment)
-    try:
-        from callboard.models.providers import ProviderModel, connect  # noqa: PLC0415 - 700 modules
-
-        connected = connect(parsed.provider, parsed.model, base_url, key)
-    except ImportError as error:
-        package = _PACKAGES.get(parsed.provider, "openai")
+    package = "anthropic" if parsed.provider == "anthropic" else "openai"
+    if find_spec(package) is None:
         raise ModelError(
             f"{name} needs the package {package}, which is not installed",
             code="model.missing_extra",
             hint=f"pip install 'callboard[{package}]'",
-        ) from error
+        )
+    from callboard.models.providers import ProviderModel, connect  # noqa: PLC0415 - 700 modules
+
+    connected = connect(parsed.provider, parsed.model, base_url, key)
     dialect = "anthropic" if parsed.provider == "anthropic" else "openai"
     return ProviderModel(name, connected, dialect, settings=config.settings, secrets=(key,) if key else ())
 

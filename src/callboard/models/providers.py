@@ -7,6 +7,7 @@ from pydantic_ai import direct
 from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models import Model as PydanticModel
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as PydanticToolDefinition
 
@@ -59,7 +60,7 @@ class ProviderModel:
         try:
             async with direct.model_request_stream(
                 self._connected,
-                messages_for(request.messages),
+                messages_for(request.messages, self.dialect),
                 model_settings=_settings({**self._settings, **request.settings}),
                 model_request_parameters=_parameters(request.tools),
             ) as stream:
@@ -76,22 +77,26 @@ class ProviderModel:
 
 
 def connect(provider: str, model: str, base_url: str | None, key: str | None) -> PydanticModel:
-    """Pydantic-ai's model for a provider.
-
-    Raises:
-        ImportError: when the provider's own library is not installed.
-    """
+    """Pydantic-ai's model for a provider, whose own library has to be installed."""
     if provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - a library of its own
         from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
 
         return AnthropicModel(model, provider=AnthropicProvider(api_key=key or "none", base_url=base_url))
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+    from pydantic_ai.models.openai import (  # noqa: PLC0415
+        OpenAIChatModel,
+        OpenAIResponsesModel,
+        OpenAIResponsesModelSettings,
+    )
 
     if provider == "openai":
         from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
-        return OpenAIResponsesModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key or "none"))
+        service = OpenAIProvider(base_url=base_url, api_key=key or "none")
+        nothing_kept = OpenAIResponsesModelSettings(
+            openai_store=False
+        )  # this API keeps conversations by default
+        return OpenAIResponsesModel(model, provider=service, settings=nothing_kept)
     if provider == "ollama":
         from pydantic_ai.models.ollama import OllamaModel  # noqa: PLC0415
         from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
@@ -99,8 +104,13 @@ def connect(provider: str, model: str, base_url: str | None, key: str | None) ->
         return OllamaModel(model, provider=OllamaProvider(base_url=base_url, api_key=key or "none"))
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
 
-    service = OpenAICompatibleProvider("openai-compatible", base_url=base_url or "", api_key=key)
-    return OpenAIChatModel(model, provider=service)
+    plain = OpenAIModelProfile(
+        openai_supports_strict_tool_definition=False
+    )  # many servers don't know the word
+    server = OpenAICompatibleProvider(
+        "openai-compatible", base_url=base_url or "", api_key=key, profile=plain
+    )
+    return OpenAIChatModel(model, provider=server)
 
 
 async def _listen(stream: StreamedResponse, on_delta: OnDelta) -> None:

@@ -14,14 +14,20 @@ from callboard.conversation import (
     part_from_json,
     text_of,
 )
-from callboard.models.model import ModelAnswer
+from callboard.models.model import Dialect, ModelAnswer
 
 
-def messages_for(messages: Iterable[Message]) -> list[theirs.ModelMessage]:
-    """The conversation for the provider; what stands between two answers becomes one request."""
+def messages_for(messages: Iterable[Message], dialect: Dialect) -> list[theirs.ModelMessage]:
+    """The conversation for the provider; what stands between two answers becomes one request.
+
+    Where the dialect knows instructions only at the start, later ones are said by the user, in their place.
+    """
     made: list[theirs.ModelMessage] = []
     parts: list[theirs.ModelRequestPart] = []
     for message in messages:
+        if message["role"] == "system" and made and dialect == "anthropic":
+            parts.append(theirs.UserPromptPart(message["content"]))
+            continue
         if message["role"] != "assistant":
             parts.append(_request_part(message))
             continue
@@ -73,7 +79,10 @@ def answer_of(response: theirs.ModelResponse, before: Sequence[Message]) -> Mode
         if isinstance(part, theirs.ToolCallPart)
     )
     counts = {name: count for name, count in vars(response.usage).items() if isinstance(count, int) and count}
-    return ModelAnswer(text, calls, counts, response.finish_reason, response.model_name or "")
+    ended = response.finish_reason
+    if calls and ended == "stop":  # not every provider tells the two apart
+        ended = "tool_call"
+    return ModelAnswer(text, calls, counts, ended, response.model_name or "")
 
 
 def _free(key: str, taken: set[str]) -> str:
