@@ -206,3 +206,38 @@ async def test_a_run_can_be_stopped_while_a_person_is_asked() -> None:
     run.abort.set("user_stopped")
     outcome = await task
     assert (outcome.status, outcome.reason) == ("cancelled", "user_stopped")
+
+
+async def test_a_round_keeps_the_tools_that_it_began_with_and_the_next_takes_the_newest() -> None:
+    registry = registry_of(echo)
+
+    async def node(state: Dict, ctx: Context) -> Dict:
+        if ctx.round == 1:
+            registry.register(hidden)
+        envelope = await ctx.tools.call("hidden")
+        return {"out": [*state.get("out", []), envelope["ok"]]}
+
+    def twice(state: Dict) -> bool:
+        return len(state["out"]) == 2
+
+    nodes = [Node("n", node, [route.deliver("out", when=twice), route.to("n")], starts_round=True)]
+    engine = WorkflowEngine(Workflow[Dict, list[bool]]("w", nodes)).bind_tools(registry)
+    assert await engine.run({}) == [False, True]
+
+
+async def test_a_tool_that_reports_from_a_thread_has_its_progress_among_the_events_of_its_attempt() -> None:
+    events: list[RunEvent] = []
+
+    @tool(mode="read")
+    def count(ctx: ToolContext) -> int:
+        for n in range(3):
+            ctx.report({"at": n})
+        return 3
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        return {"out": (await ctx.tools.invoke("count")).value}
+
+    await played(node, registry_of(count), Run(id="r", listener=events.append))
+    inside = sorted((e.n, e.type) for e in events if e.path == "n#1/tool.count.1@1")
+    assert [n for n, _ in inside] == [1, 2, 3, 4, 5]
+    assert [type_ for _, type_ in inside].count("call.progress") == 3

@@ -210,7 +210,7 @@ class Conversation:
         ctx.emit("model.started", agent=path, messages=len(state.messages))
 
         async def turn(_key: str) -> Json:
-            model, tools = _model(ctx, self.agent.model), _tools(ctx)
+            model, tools = _model(ctx, self.agent.model), ctx.run.pinned
             options = replace(ctx.run.execution, agent=path, grant=_narrowed(ctx, self.agent.grant))
             shown = tools.export(model.dialect, execution=options)
             controls = self._offered(model, shown)
@@ -305,12 +305,6 @@ def _model(ctx: Context, name: str | None) -> Model:
     if ctx.run.models is None:
         raise WorkflowError("an agent needs the run's models", code="workflow.no_models")
     return ctx.run.models(name)
-
-
-def _tools(ctx: Context) -> Tools:
-    if ctx.run.tools is None:
-        raise WorkflowError("an agent needs the run's tools", code="workflow.no_tools")
-    return ctx.run.tools
 
 
 def _narrowed(ctx: Context, grant: frozenset[str] | None) -> frozenset[str] | None:

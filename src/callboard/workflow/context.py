@@ -134,13 +134,13 @@ class Context:
             cause: list[BaseException] = []
 
             async def ended() -> Json:
-                return _plain(await _outcome(run, body, limit))
+                return _plain(await _outcome(run, body, limit, about))
 
             text = await parent.steps.child(
                 parent.id, id_, lambda: settled(ended, run.clock, cause), _short(about)
             )
             outcome = Outcome.from_json(recalled(text, run.clock, cause))
-            announce(run, outcome)
+            close_run(run, outcome, key)
             return outcome
 
         child = parent.children[id_] = Child(key, run, asyncio.create_task(whole(), name=run.id))
@@ -249,14 +249,14 @@ class Context:
         return value
 
 
-async def _outcome(run: Run, body: Body, limit: Limit | None) -> Outcome:
+async def _outcome(run: Run, body: Body, limit: Limit | None, about: str) -> Outcome:
     """A child's end, whatever its body does; only the loss of the process passes."""
     try:
         if limit is None:
-            return await _started(run, body)
+            return await _started(run, body, about)
         await bounded(limit.slots.acquire, run.stops)
         try:
-            return await _started(run, body)
+            return await _started(run, body, about)
         finally:
             limit.slots.release()
     except ReplayDiverged:
@@ -265,9 +265,15 @@ async def _outcome(run: Run, body: Body, limit: Limit | None) -> Outcome:
         return ended_by(error)
 
 
-async def _started(run: Run, body: Body) -> Outcome:
-    run.emitter("").emit("run.started", simulate=run.simulate, parent=run.parent and run.parent.id)
+async def _started(run: Run, body: Body, about: str) -> Outcome:
+    open_run(run, about)
     return await body(run)
+
+
+def open_run(run: Run, about: str) -> None:
+    """Emit the beginning of a run; a child has its slot by now."""
+    parent = None if run.parent is None else run.parent.id
+    run.emitter("").emit("run.started", about=about, simulate=run.simulate, parent=parent)
 
 
 def _plain(outcome: Outcome) -> Json:
@@ -279,8 +285,14 @@ def _plain(outcome: Outcome) -> Json:
     return outcome.to_json()
 
 
-def announce(run: Run, outcome: Outcome) -> None:
-    """Emit the end of a run, once it is recorded; on a path of its own, as the rest may not run again."""
+def close_run(run: Run, outcome: Outcome, child: str | None = None) -> None:
+    """Emit the end of a run, once it is recorded; on a path of its own, as the rest may not run again.
+
+    Args:
+        run: what ended.
+        outcome: how.
+        child: its key, where it is a child.
+    """
     end = run.emitter("end")
     if outcome.status == "budget_exhausted":
         end.emit("budget.exhausted", reason=outcome.reason, limit=outcome.limit)
@@ -292,6 +304,8 @@ def announce(run: Run, outcome: Outcome) -> None:
         rounds=outcome.rounds,
         value=outcome.value,
     )
+    if child is not None:
+        end.emit("child.finished", key=child, status=outcome.status, reason=outcome.reason)
 
 
 def _raise_first(outcomes: Mapping[str, Outcome]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, cast
 from uuid import uuid4
 
 from callboard.errors import Aborted, BudgetExhausted, ReplayDiverged, WorkflowError
-from callboard.workflow.context import Context, announce
+from callboard.workflow.context import Context, close_run, open_run
 from callboard.workflow.graph import Node, R, S, Workflow, chosen, delivered, looked_up, merged
 from callboard.workflow.outcome import Budget, Outcome, ended_by
 from callboard.workflow.recorded import recalled, settled, to_text
@@ -77,18 +77,13 @@ class WorkflowEngine(Generic[S, R]):
         cause: list[BaseException] = []
 
         async def body() -> Any:
-            run.emitter("").emit(
-                "run.started",
-                workflow=self.workflow.id,
-                simulate=run.simulate,
-                parent=run.parent and run.parent.id,
-            )
+            open_run(run, self.workflow.id)
             live.append(await _drive(self, state, run))
             return _recordable(live[0])
 
         text = await run.steps.child(run.id, "end", lambda: settled(body, run.clock, cause), self.workflow.id)
         outcome = live[0] if live else Outcome.from_json(recalled(text, run.clock, cause))
-        announce(run, outcome)
+        close_run(run, outcome)
         return outcome
 
     def node(self, id_: str) -> Node[S]:
@@ -138,7 +133,13 @@ class _Drive(Generic[S, R]):
                 self._start_round()
             visits[node.id] += 1
             ctx = Context(run, f"{node.id}#{visits[node.id]}", self.rounds, enter)
-            ctx.emit("node.started", node=node.id, visit=visits[node.id], round=self.rounds)
+            ctx.emit(
+                "node.started",
+                node=node.id,
+                visit=visits[node.id],
+                round=self.rounds,
+                description=node.description,
+            )
             run.state = merged(run.state, await self._visited(node, ctx), node.id)
             way = chosen(node, run.state)
             ctx.emit("node.finished", node=node.id, route=way.kind, target=way.target)
@@ -182,6 +183,7 @@ class _Drive(Generic[S, R]):
         if limit is not None and self.rounds >= limit:
             raise BudgetExhausted("max_rounds", limit)
         self.rounds += 1
+        self._run.pin()
 
     async def _set_deadline(self, seconds: float) -> None:
         """The budget counts from the moment in which the run was first entered."""

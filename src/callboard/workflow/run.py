@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from callboard.calls.steps import MemorySteps, Steps
@@ -33,6 +34,10 @@ class Tools(Protocol):
         """Take one call through the gate."""
         ...
 
+    def pinned(self) -> "Tools":
+        """The same, held at its newest snapshot."""
+        ...
+
     def get(self, tool_id: str, /) -> "RegisteredTool | None":
         """The tool of that id."""
         ...
@@ -57,9 +62,10 @@ class Run:
 
     Attributes:
         id: unique; a child's starts with its parent's.
-        tools: the registry whose tools the run may call.
+        tools: the registry whose tools the run may call; each round takes its newest snapshot, see `pinned`.
         steps: where its steps are recorded.
-        listener: hears every event, in order; what it raises is logged.
+        listener: hears every event, those of one path in order; what it raises is logged. A tool that reports
+            from a thread is heard in that thread.
         execution: on whose behalf calls are made and how: principal, agent, grant, simulate, context and
             approver. The approver belongs here and not only to the registry: its answers are steps.
         abort: stops the run, from any thread.
@@ -87,6 +93,28 @@ class Run:
     children: "dict[str, Child]" = field(default_factory=dict[str, "Child"])
     limits: dict[str, Limit] = field(default_factory=dict[str, Limit])
     held: frozenset[str] = frozenset()
+    _pinned: Tools | None = field(default=None, init=False, repr=False)
+
+    @property
+    def pinned(self) -> Tools:
+        """The tools as they stood when the round began.
+
+        Raises:
+            WorkflowError: the run has none.
+        """
+        if self._pinned is None:
+            self.pin()
+        if self._pinned is None:
+            raise WorkflowError(
+                f"run {self.id} has no tools",
+                code="workflow.no_tools",
+                hint="bind a registry: engine.bind_tools(registry)",
+            )
+        return self._pinned
+
+    def pin(self) -> None:
+        """Take the newest snapshot of the tools: what the engine does when a round begins."""
+        self._pinned = None if self.tools is None else self.tools.pinned()
 
     @property
     def simulate(self) -> bool:
@@ -156,12 +184,11 @@ class Emitter:
     def __init__(self, run: Run, path: str) -> None:
         self._run = run
         self._path = path
-        self._n = 0
+        self._n = count(1)  # counts right from several threads, too
 
     def emit(self, type_: RunEventType, /, **data: Any) -> None:
         """Emit one fact; `data` is JSON."""
-        self._n += 1
-        self._send(self._n, type_, data)
+        self._send(next(self._n), type_, data)
 
     def transient(self, type_: Literal["text.delta"], /, **data: Any) -> None:
         """Emit what nobody keeps: it takes no number."""

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from callboard.errors import CallCancelled, OutcomeUnknown, WorkflowError
+from callboard.errors import CallCancelled, OutcomeUnknown
 from callboard.events import (
     CallEvent,
     DiagnosticContext,
@@ -101,13 +101,9 @@ class BoundTools:
         return envelope()
 
     def _recorded(self, call: _Call) -> Callable[[], Awaitable[Json]]:
-        if self._run.tools is None:
-            raise WorkflowError(
-                f"run {self._run.id} has no tools",
-                code="workflow.no_tools",
-                hint="bind a registry: engine.bind_tools(registry)",
-            )
-        return self._take(call.tool_id, _Execution(self._run, self._run.tools, call).live, _about(call.input))
+        return self._take(
+            call.tool_id, _Execution(self._run, self._run.pinned, call).live, _about(call.input)
+        )
 
 
 class _Execution:
