@@ -3,6 +3,7 @@
 import re
 from asyncio import CancelledError
 from difflib import get_close_matches
+from typing import NoReturn
 
 from callboard.calls.ports import Ports
 from callboard.catalog import Snapshot
@@ -65,8 +66,12 @@ def not_now(tool_id: str, chain: tuple[str, ...], abort: Abort | None, *, needs_
     return CallCancelled(f"the call was stopped: {None if abort is None else abort.reason}")
 
 
-def tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) -> ToolError:
-    """What a tool raised, as a new error: its object may be shared, or carry an inner call's record."""
+def fail(tool: RegisteredTool, call_id: str, failure: BaseException) -> NoReturn:
+    """Raise what a tool raised as a new error: its object may be shared, or carry an inner call's record."""
+    raise _tool_failure(tool, call_id, failure) from failure
+
+
+def _tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) -> ToolError:
     if isinstance(failure, Aborted):
         return CallCancelled(f"the call was stopped: {failure.reason}")
     if isinstance(failure, CancelledError):
@@ -88,8 +93,9 @@ def ending(failure: BaseException, call_id: str) -> tuple[BaseException, CallSta
     if isinstance(failure, ToolError):
         return failure, failure.status
     if isinstance(failure, CancelledError):
-        left_running = isinstance(failure.__cause__, OutcomeUnknown)
-        return failure, "unknown" if left_running else "cancelled"
+        rising = CancelledError(*failure.args)  # the plain class: `asyncio.timeout` looks for no other
+        rising.__cause__ = failure.__cause__
+        return rising, "unknown" if isinstance(failure.__cause__, OutcomeUnknown) else "cancelled"
     if isinstance(failure, Exception):  # ours: its text stays here, as the cause
         error = InternalError(f"Callboard failed, see {call_id}")
         error.__cause__ = failure

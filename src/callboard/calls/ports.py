@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -45,17 +45,12 @@ class Ports:
 # The invocation ids of the calls around the running code, outermost first.
 current_chain: ContextVar[tuple[str, ...]] = ContextVar("current_chain", default=())
 
-_prefixes: list[str] = []
-_count = itertools.count(1)
-
-
-def next_id() -> str:
-    """An id that no other process has: a prefix of this one, and a count."""
-    return f"{_prefixes[0]}{next(_count)}"
+# Draws invocation ids: a prefix that no other process has, and a count. One entry, replaced after a fork.
+call_ids: list[Iterator[str]] = []
 
 
 def _new_prefix() -> None:
-    _prefixes[:] = [f"{uuid4().hex[:16]}-"]
+    call_ids[:] = [map(f"{uuid4().hex[:16]}-{{}}".format, itertools.count(1))]
 
 
 _new_prefix()

@@ -3,6 +3,17 @@
 from callboard.workers.locks import Locks
 from callboard.workers.programs import Finished, run_program
 from callboard.workers.threads import Job, ThreadPool, shared_pool
-from callboard.workers.waiting import cannot_wait, watched
+from callboard.workers.waiting import CallerCancelled, cannot_wait, resumed, watched
 
-__all__ = ["Finished", "Job", "Locks", "ThreadPool", "cannot_wait", "run_program", "shared_pool", "watched"]
+__all__ = [
+    "CallerCancelled",
+    "Finished",
+    "Job",
+    "Locks",
+    "ThreadPool",
+    "cannot_wait",
+    "resumed",
+    "run_program",
+    "shared_pool",
+    "watched",
+]

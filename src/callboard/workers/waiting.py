@@ -139,17 +139,39 @@ class Watch:
             self.task.uncancel()
 
 
-@types.coroutine
-def watched(
+class CallerCancelled(asyncio.CancelledError):
+    """The surrounding task was cancelled, and not what was awaited by itself."""
+
+
+async def watched(
     work: Coroutine[Any, Any, Any],
     abort: Abort | None,
     began_ns: int = 0,
     deadline: float | None = None,
+) -> Any:
+    """Await `work` until it ends, `abort` is set, or the deadline passes; see `resumed`."""
+    try:
+        waiting_for = work.send(None)
+    except StopIteration as done:
+        return done.value
+    except asyncio.CancelledError as error:
+        raise _cancelled_itself() from error
+    return await resumed(work, waiting_for, abort, began_ns, deadline)
+
+
+@types.coroutine
+def resumed(
+    work: Coroutine[Any, Any, Any],
+    waiting_for: Any,
+    abort: Abort | None,
+    began_ns: int,
+    deadline: float | None,
 ) -> Generator[Any, Any, Any]:
-    """Await `work` until it ends, `abort` is set, or the deadline passes.
+    """Await the rest of `work`, which waits for the first time.
 
     Args:
         work: what is awaited.
+        waiting_for: what its first step gave.
         abort: ends it.
         began_ns: since when the deadline counts, on the monotonic clock.
         deadline: seconds.
@@ -159,15 +181,9 @@ def watched(
         DeadlineExceeded: the deadline passed.
         Denied: a sync call had to wait.
         ToolError: `work` cancelled itself.
-        asyncio.CancelledError: the surrounding task was cancelled, whatever `work` made of it; its cause is
-            an `OutcomeUnknown` where a write was left running.
+        CallerCancelled: the surrounding task was cancelled, whatever `work` made of it; its cause is an
+            `OutcomeUnknown` where a write was left running.
     """
-    try:
-        waiting_for = work.send(None)
-    except StopIteration as done:
-        return done.value
-    except asyncio.CancelledError as error:
-        raise _cancelled_itself() from error
     watch = Watch(abort, began_ns, deadline)
     cancels = watch.task.cancelling()
     value = unknown = None
@@ -181,7 +197,7 @@ def watched(
     finally:
         watch.close()
     if watch.task.cancelling() > cancels:
-        raise asyncio.CancelledError from unknown
+        raise CallerCancelled from unknown
     if unknown is not None:
         unknown.__cause__ = watch.error
         raise unknown
