@@ -83,9 +83,8 @@ def problem(status: int, message: str, **more: str) -> Reply:
 def chat(*deltas: dict[str, Any], finish: str | None = "stop", cut: int = 1 << 16) -> Reply:
     """A streamed chat completion: the deltas, then the reason, then the usage."""
     base: dict[str, Any] = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "tiny-1"}
-    choices = [
-        {"index": 0, "delta": delta, "finish_reason": None} for delta in ({"role": "assistant"}, *deltas)
-    ]
+    said: list[dict[str, Any]] = [{"role": "assistant"}, *deltas]
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in said]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     chunks = [base | {"choices": [choice]} for choice in choices]
     usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
