@@ -32,8 +32,6 @@ writes = "ask"
 folder = "state"
 
 [limits]
-rounds = 5
-seconds = 60
 call_seconds = 2.5
 """
 
@@ -70,7 +68,7 @@ def test_every_key_arrives(tmp_path: Path) -> None:
     }
     assert config.profiles == {"careful": {"mode": "loop", "writes": "ask"}}
     assert config.state_folder == tmp_path / "state"
-    assert (config.limits.rounds, config.limits.seconds, config.limits.call_seconds) == (5, 60.0, 2.5)
+    assert config.limits.call_seconds == 2.5
 
 
 def test_a_path_may_name_the_file_or_its_folder(tmp_path: Path) -> None:
@@ -139,10 +137,9 @@ def test_a_misspelt_key_is_named_with_the_closest_and_the_legal_ones(tmp_path: P
             'tools = ["x:y", "ab"]',
             """tools[1]: must be "module:attribute", such as "mytools:registry", not 'ab'""",
         ),
-        ("limits.rounds = 0", "limits.rounds: must be greater than or equal to 1, not 0"),
-        ('limits.seconds = "60"', "limits.seconds: must be a number, not '60'"),
-        ("limits.seconds = inf", "limits.seconds: must be a finite number, not inf"),
-        ("limits.rounds = 2.5", "limits.rounds: must be a whole number, not 2.5"),
+        ("limits.call_seconds = 0", "limits.call_seconds: must be greater than 0, not 0"),
+        ('limits.call_seconds = "60"', "limits.call_seconds: must be a number, not '60'"),
+        ("limits.call_seconds = inf", "limits.call_seconds: must be a finite number, not inf"),
         ("state = 3", "state: must be a table, not 3"),
         ("models.default = 3", "models.default: must be a text in quotes, not 3"),
         ("[models.fast]", "models.fast.model: is missing"),

@@ -34,7 +34,7 @@ class Log:
             "parents": [],
             **data,
         }
-        self.add(type_, f"act#1/{tool}.1@1", **fact)
+        self.add(type_, f"act#1/{tool}.{invocation}@1", **fact)
 
     def state(self) -> RunState:
         return fold(self.run, self.events)
@@ -209,6 +209,22 @@ def test_a_call_that_is_open_when_its_run_ends_was_interrupted() -> None:
     state = log.state()
     assert [card.status for card in cards(state.history)] == ["interrupted"]
     assert (state.open, state.footer.status) == ([], "cancelled")
+
+
+def test_a_call_whose_process_died_was_interrupted_once_it_is_tried_again() -> None:
+    log = Log()
+    asked_for(log)
+    log.add("call.started", "act#1/add.1@1", invocation_id="c1", tool_id="add", kind="read", parents=[])
+    log.add("call.started", "act#1/add.1@1", invocation_id="c2", tool_id="inner", kind="read", parents=["c1"])
+    assert [card.tool for card in log.state().open] == ["add", "inner"]
+    log.add("call.started", "act#1/add.1@2", invocation_id="c3", tool_id="add", kind="read", parents=[])
+    log.add("call.finished", "act#1/add.1@2", invocation_id="c3", tool_id="add", status="ok", result="3")
+    log.add("call.answered", "act#1", call="m1", ok=True, status="ok", text="3", invocation_id="c3")
+    assert [(card.invocation_id, card.status) for card in cards(log.state().history)] == [
+        ("c1", "interrupted"),
+        ("c2", "interrupted"),
+        ("c3", "ok"),
+    ]
 
 
 def test_a_child_has_headings_and_does_not_end_the_run() -> None:

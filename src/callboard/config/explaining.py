@@ -14,9 +14,7 @@ from callboard.errors import ConfigError
 
 _KINDS = {
     "string_type": "a text in quotes",
-    "int_type": "a whole number",
     "float_type": "a number",
-    "bool_type": "true or false",
     "tuple_type": 'an array, such as ["a", "b"]',
     "dict_type": "a table",
     "mapping_type": "a table",

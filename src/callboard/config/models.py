@@ -13,7 +13,6 @@ ToolNames = Annotated[
     tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")], ...],
     Strict(strict=False),
 ]
-Seconds = Annotated[float, Field(gt=0)]
 
 
 class Table(BaseModel):
@@ -66,17 +65,13 @@ class State(Table):
 
 
 class Limits(Table):
-    """Limits of every run and call; a profile may set narrower ones. None: the room's own default.
+    """Limits of every call; those of a run stand in its profile.
 
     Attributes:
-        rounds: model rounds of a run.
-        seconds: wall clock of a run; it stands still while a person is asked.
-        call_seconds: one call, waiting for a person included.
+        call_seconds: one call, waiting for a person included; None is no limit.
     """
 
-    rounds: Annotated[int, Field(ge=1)] | None = None
-    seconds: Seconds | None = None
-    call_seconds: Seconds | None = None
+    call_seconds: Annotated[float, Field(gt=0)] | None = None
 
 
 class Config(Table):

@@ -167,6 +167,8 @@ def _of_gate(state: RunState, event: RunEvent) -> Card:
             card = Card(event.run, str(data["tool_id"]), agent=data.get("agent"), started_at=event.at)
             state.open.append(card)
         state.invoked[invocation] = card
+        card.step = event.path.rpartition("@")[0] or None
+        _interrupt_earlier(state, card, event)
     card.invocation_id = invocation
     card.kind = data.get("kind", card.kind)
     if data.get("arguments") is not None:
@@ -175,6 +177,15 @@ def _of_gate(state: RunState, event: RunEvent) -> Card:
         card.reasons = tuple(data["reasons"])
     card.depth = len(data.get("parents") or ()) or card.depth
     return card
+
+
+def _interrupt_earlier(state: RunState, card: Card, event: RunEvent) -> None:
+    """Another attempt at a step: the process of the one before has ended, and its calls with it."""
+    if card.step is None or event.data.get("parents"):
+        return
+    for other in [other for other in state.open if other.run == card.run and other.step == card.step]:
+        if other is not card:
+            _close(state, other, event, "interrupted")
 
 
 def _requested(state: RunState, event: RunEvent) -> Card | None:

@@ -27,6 +27,7 @@ class Card:
         reasons: why it was allowed, asked for or denied.
         depth: how many calls are around it.
         started_at, finished_at: Unix seconds.
+        step: the recorded step that it is; another attempt at it is another card.
     """
 
     run: str
@@ -49,6 +50,7 @@ class Card:
     finished_at: float | None = None
     seconds: float | None = None
     invocation_id: str | None = None
+    step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
