@@ -11,7 +11,7 @@ import pytest
 from callboard.errors import ModelError
 from callboard.events import RunEvent
 from callboard.models import ModelAnswer, ModelRequest, OnDelta
-from callboard.orchestration import AgentState, LoopConfig, run_loop
+from callboard.orchestration import LoopConfig, run_loop
 from callboard.policy import Decision
 from callboard.registry import ToolRegistry
 from callboard.runs import Journal, MemoryJournalStore
@@ -211,11 +211,6 @@ def check_loop(seed: int) -> None:
             break
     outcome = outcome or life(world, None)
     assert outcome is not None
-    assert (outcome.status, outcome.reason, outcome.value) == (
-        undisturbed.status,
-        undisturbed.reason,
-        undisturbed.value,
-    )
     assert set(world.writes.values()) <= {1}, "a write was made twice"
     again = World(seed + 2, script)
     again.frozen = True
@@ -232,9 +227,11 @@ def check_loop(seed: int) -> None:
     answers = [m for m in replayed.state.messages if m["role"] == "tool"]
     calls = [c for m in replayed.state.messages if m["role"] == "assistant" for c in m["calls"]]
     assert [m["call_id"] for m in answers] == [c["id"] for c in calls]
-    if not any("interrupted" in m["content"] for m in answers):
-        assert isinstance(undisturbed.state, AgentState)
-        assert replayed.state.messages == undisturbed.state.messages
+    if not any(
+        "interrupted" in m["content"] for m in answers
+    ):  # else the model was told of it, and may differ
+        assert outcome.to_json() == undisturbed.to_json()
+        assert replayed.state == undisturbed.state
 
 
 @pytest.mark.covers("B63")
