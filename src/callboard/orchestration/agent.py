@@ -80,8 +80,9 @@ class AgentState:
         made: what the calls of this round were and gave, one digest each.
         round_before: the digest of the round before.
         repeats: rounds in a row with that digest.
-        seen: messages that `digest` covers.
+        seen: messages that `digest` and `ids` cover.
         digest: of the newest request.
+        ids: of all calls before it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -94,6 +95,7 @@ class AgentState:
     repeats: int = 0
     seen: int = 0
     digest: str = ""
+    ids: frozenset[str] = frozenset()
 
 
 class Conversation:
@@ -136,7 +138,8 @@ class Conversation:
         about = digest(state.digest, state.messages[state.seen :])
         recorded = await self._requested(state, ctx, about)
         answer = ModelAnswer.from_json(recorded["answer"])
-        pending = self._pending(state, answer, recorded["tools"], ctx.round)
+        used = state.ids | call_ids(state.messages[state.seen :])
+        pending = _pending_calls(answer, recorded["tools"], used, ctx.round)
         ctx.emit(
             "model.finished",
             agent=self.agent.path,
@@ -151,6 +154,7 @@ class Conversation:
             "messages": messages,
             "seen": len(state.messages),
             "digest": about,
+            "ids": used,
             "pending": pending,
             "made": (),
             "text": answer.text if answer.text.strip() else state.text,
@@ -240,19 +244,6 @@ class Conversation:
         controls = [control.definition for control in self._controls.values()]
         return export(controls if model.finishes_with_text else (), model.dialect)
 
-    def _pending(
-        self, state: AgentState, answer: ModelAnswer, tools: Sequence[Json], round_: int
-    ) -> tuple[PendingCall, ...]:
-        named = [meaning for meaning, call in zip(tools, answer.calls, strict=True) if call["name"].strip()]
-        calls = well_formed(answer.calls, call_ids(state.messages), round_)
-        made = [
-            PendingCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
-            for (call, raw), meaning in zip(calls, named, strict=True)
-        ]
-        if made and answer.truncated and not is_json(made[-1].raw):
-            made[-1] = replace(made[-1], cut=True, read=False, control=False)
-        return tuple(made)
-
     def _nudge(self, dropped: int) -> str:
         what = (
             "Your last answer held a call without a name." if dropped else "Your last answer called no tool."
@@ -291,6 +282,20 @@ class Conversation:
             "They will not change: do something else, or end with what you have.",
         }
         return {**ended, "messages": (*messages, remark)}
+
+
+def _pending_calls(
+    answer: ModelAnswer, tools: Sequence[Json], used: frozenset[str], round_: int
+) -> tuple[PendingCall, ...]:
+    """The calls of an answer that have a name; of a cut answer, the last one may have no whole arguments."""
+    named = [meaning for meaning, call in zip(tools, answer.calls, strict=True) if call["name"].strip()]
+    made = [
+        PendingCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
+        for (call, raw), meaning in zip(well_formed(answer.calls, used, round_), named, strict=True)
+    ]
+    if made and answer.truncated and not is_json(made[-1].raw):
+        made[-1] = replace(made[-1], cut=True, read=False, control=False)
+    return tuple(made)
 
 
 def _pending(state: AgentState) -> bool:

@@ -159,6 +159,8 @@ class _Execution:
         emitter = self._run.emitter(path)
 
         def observe(name: EventName, fact: CallEvent) -> None:
+            if self._run.listener is None:
+                return
             made = call_event_to_json(fact)
             del made["type"]
             emitter.emit(name, **made)
