@@ -87,9 +87,9 @@ def test_a_folder_without_records_shows_none_and_makes_nothing(
 @pytest.mark.usefixtures("recorded")
 def test_runs_are_listed_newest_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "runs", "list") == snapshot("""\
-run	started	status	profile	model	asked
-r2	1970-01-01 00:33:20	failed (model.failed)	careful		go
-r1	1970-01-01 00:16:40	completed	loop	scripted	what is in notes.md?
+run  started              status                 profile  model     asked
+r2   1970-01-01 00:33:20  failed (model.failed)  careful            go
+r1   1970-01-01 00:16:40  completed              loop     scripted  what is in notes.md?
 """)
     assert printed(capsys, "runs", "list", "--status", "failed,cancelled").count("\n") == 2
     assert printed(capsys, "runs", "list", "--limit", "1").count("\n") == 2
@@ -144,10 +144,10 @@ def test_a_run_that_is_not_there_or_not_the_only_one_is_said(capsys: pytest.Capt
 @pytest.mark.usefixtures("recorded")
 def test_calls_are_listed_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "calls") == snapshot("""\
-started	run	tool	status	took	what
-2025-11-30 10:53:20	-	add	ok (simulated)	1.2 ms	{"a":1}
-2025-11-30 10:53:20	r1/a	write_file	denied	1.2 ms	permission.denied: no\\x1b[2J  {"a":1}
-2025-11-30 10:53:20	r1	add	ok	1.2 ms	{"a":1}
+started              run   tool        status          took    what
+2025-11-30 10:53:20  -     add         ok (simulated)  1.2 ms  {"a":1}
+2025-11-30 10:53:20  r1/a  write_file  denied          1.2 ms  permission.denied: no\\x1b[2J  {"a":1}
+2025-11-30 10:53:20  r1    add         ok              1.2 ms  {"a":1}
 """)
 
 

@@ -62,12 +62,12 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
 def test_tools_are_listed_with_mode_and_purpose(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "tools", "list").splitlines()
     assert lines[:4] == [
-        "tool\tmode\twhat it does",
-        "add\tread\tAdd two numbers.",
-        "mail\twrite\tSend a mail.",
-        "fail\tread\tNever works.",
+        "tool          mode   what it does",
+        "add           read   Add two numbers.",
+        "mail          write  Send a mail.",
+        "fail          read   Never works.",
     ]
-    assert [line.split("\t")[0] for line in lines[4:]] == [
+    assert [line.split()[0] for line in lines[4:]] == [
         "list_files",
         "read_file",
         "search_files",

@@ -21,6 +21,7 @@ _STYLES = {
     "completed": "green",
     "budget_exhausted": "yellow",
 }
+KEPT = "\n\t"  # of texts that are shown as blocks
 _WIDTH = 11  # of the word in front of a card
 _VALUE = 60  # characters of one argument
 _LINES = 6  # lines of a result
@@ -33,7 +34,7 @@ def entry(shown: Entry) -> Text:
             return finished(shown)
         case Said():
             who = "" if shown.agent == "main" else f"{visible(shown.agent, '')}: "
-            return Text(f"{who}{visible(shown.text)}")
+            return Text(f"{who}{visible(shown.text, KEPT)}")
         case Notice():
             return Text.assemble(
                 ("note".ljust(_WIDTH), "yellow"), visible(shown.text, ""), (f" [{shown.code}]", "dim")
@@ -51,11 +52,13 @@ def finished(card: Card) -> Text:
         facts.append(seconds(card.seconds))
     line.append(f"  ({', '.join(facts)})" if facts else "", "dim")
     if card.error is not None:
-        line.append("\n" + _indented(f"{visible(card.error)} [{visible(card.code or status, '')}]"), "red")
+        line.append(
+            "\n" + _indented(f"{visible(card.error, KEPT)} [{visible(card.code or status, '')}]"), "red"
+        )
         if card.hint:
-            line.append("\n" + _indented(visible(card.hint)), "dim")
+            line.append("\n" + _indented(visible(card.hint, KEPT)), "dim")
     elif card.result is not None:
-        line.append("\n" + _indented(visible(readable(card.result))), "dim")
+        line.append("\n" + _indented(visible(readable(card.result), KEPT)), "dim")
     return line
 
 
@@ -129,7 +132,7 @@ def footer(state: Footer) -> Text:
         facts.insert(0, visible(state.reason, ""))
     line.append(", ".join(facts), "dim")
     if state.message:
-        line.append("\n" + _indented(visible(state.message)), "red")
+        line.append("\n" + _indented(visible(state.message, KEPT)), "red")
     return line
 
 

@@ -36,11 +36,13 @@ def print_text(text: str) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table: fitted to the terminal, or whole lines with tabs between the cells where it is piped."""
+    """A table: fitted to the terminal; whole lines in columns where it is piped."""
     cleaned = [[visible(cell, "").strip() for cell in row] for row in rows]
     if not sys.stdout.isatty():
+        widths = [max(map(len, column)) for column in zip(headings, *cleaned, strict=True)]
         for row in (headings, *cleaned):
-            sys.stdout.write("\t".join(row) + "\n")
+            line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            sys.stdout.write(line.rstrip() + "\n")
         return
     from rich.console import Console  # noqa: PLC0415 - not needed where the output is piped
     from rich.table import Table  # noqa: PLC0415 - same

@@ -106,7 +106,7 @@ class Lines:
             return
         said = next((entry.text for entry in reversed(self._state.history) if isinstance(entry, Said)), None)
         if result.text and result.text != said:
-            self._print(Text(visible(str(result.text))))
+            self._print(Text("\n" + visible(str(result.text), drawing.KEPT)))
         self._print(drawing.footer(self._state.footer))
 
     def _print_finished(self) -> None:
@@ -187,7 +187,9 @@ class Drawn(Lines):
         parts: list[Any] = [drawing.unfinished(card, now) for card in state.open[: self.console.height // 2]]
         for (_, agent), text in state.speaking.items():
             who = "" if agent == "main" else f"{visible(agent, '')}: "
-            parts.append(Text(who + "\n".join(visible(text).split("\n")[-_TALK:]), overflow="fold"))
+            parts.append(
+                Text(who + "\n".join(visible(text, drawing.KEPT).split("\n")[-_TALK:]), overflow="fold")
+            )
         if state.thinking:
             waiting = ", ".join(
                 f"{visible(agent, '')} {drawing.seconds(now - since)}"
