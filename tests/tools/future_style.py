@@ -1,4 +1,5 @@
 """Tools under string annotations: what they mention is found where they are defined."""
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Size(BaseModel):
 
 
 @tool(mode="read")
-def measure(size: Size, unit: Optional[str] = None, *, ctx: ToolContext) -> str:
+def measure(size: Size, unit: Optional[str] = None, *, ctx: ToolContext) -> str:  # noqa: UP045 - the case
     return f"{size.width}{unit or ''}"
 
 
@@ -47,13 +48,17 @@ def made_locally() -> tuple[Tool[Any], Tool[Any]]:
 
 
 def captures(kind: type[Any]) -> Any:
-    def probe(value: kind) -> int:
+    def probe(value: kind) -> int:  # pyright: ignore[reportInvalidTypeForm]
         return len([kind, value])
 
     return probe
 
 
-def unresolved(value: Nowhere) -> None: ...  # noqa: F821  # pyright: ignore
+# The names below stand nowhere: that is the case.
+# pyright: reportUndefinedVariable=false, reportUnknownParameterType=false
 
 
-def unresolved_result(value: int) -> Nowhere: ...  # noqa: F821  # pyright: ignore
+def unresolved(value: Nowhere) -> None: ...  # noqa: F821
+
+
+def unresolved_result(value: int) -> Nowhere: ...  # noqa: F821

@@ -1,6 +1,9 @@
 """From what a model sent to what a tool receives."""
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 import dataclasses
+import inspect
+import json
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -14,15 +17,18 @@ from callboard.tools import RegisteredTool, registered, tool
 
 def entry_of(**annotations: Any) -> RegisteredTool[Any]:
     """A tool that takes these parameters and gives them back."""
-    import inspect
 
     def probe(**given: Any) -> Any:
         return given
 
     kind = inspect.Parameter.KEYWORD_ONLY
-    defaults = {name: each[1] for name, each in annotations.items() if isinstance(each, tuple)}
-    hints = {name: each[0] if isinstance(each, tuple) else each for name, each in annotations.items()}
-    probe.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # pyright: ignore
+    defaults: dict[str, Any] = {
+        name: each[1] for name, each in annotations.items() if isinstance(each, tuple)
+    }
+    hints: dict[str, Any] = {
+        name: each[0] if isinstance(each, tuple) else each for name, each in annotations.items()
+    }
+    vars(probe)["__signature__"] = inspect.Signature(
         [inspect.Parameter(name, kind, default=defaults.get(name, inspect.Parameter.empty)) for name in hints]
     )
     probe.__annotations__ = hints
@@ -91,13 +97,43 @@ def test_nothing_means_no_arguments(raw: Any) -> None:
         (entry_of(topic=(str, "")), '{"path": "x"}', "path", "legal here: topic"),
         (entry_of(filePath=str), '{"file_path": "x"}', "file_path", "did you mean 'filePath'?"),
         (NOTHING, '{"x": 1}', "x", "leave out 'x': nothing can be given here"),
-        (ORDER, '{"order": {"item": {"name": "a", "qtty": 1}}}', "order.item.qtty", "did you mean 'qty' in order.item?"),
-        (entry_of(a=list[Item]), '{"a": [{"name": "x", "nam": 1}]}', "a.0.nam", "did you mean 'name' in a.0?"),
-        (entry_of(a=dict[str, Item]), '{"a": {"k": {"name": "x", "nam": 1}}}', "a.k.nam", "did you mean 'name' in a.k?"),
+        (
+            ORDER,
+            '{"order": {"item": {"name": "a", "qtty": 1}}}',
+            "order.item.qtty",
+            "did you mean 'qty' in order.item?",
+        ),
+        (
+            entry_of(a=list[Item]),
+            '{"a": [{"name": "x", "nam": 1}]}',
+            "a.0.nam",
+            "did you mean 'name' in a.0?",
+        ),
+        (
+            entry_of(a=dict[str, Item]),
+            '{"a": {"k": {"name": "x", "nam": 1}}}',
+            "a.k.nam",
+            "did you mean 'name' in a.k?",
+        ),
         (entry_of(p=Point), '{"p": {"x": 1, "y": 2, "z": 3}}', "p.z", "legal here in p: x, y"),
-        (entry_of(m=Movie), '{"m": {"title": "x", "year": 2, "yaer": 3}}', "m.yaer", "did you mean 'year' in m?"),
-        (entry_of(m=(Movie | None, None)), '{"m": {"title": "x", "year": 2, "yaer": 3}}', "m.yaer", "did you mean 'year' in m?"),
-        (entry_of(t=tuple[int, Item]), '{"t": [1, {"name": "x", "nam": 1}]}', "t.1.nam", "did you mean 'name' in t.1?"),
+        (
+            entry_of(m=Movie),
+            '{"m": {"title": "x", "year": 2, "yaer": 3}}',
+            "m.yaer",
+            "did you mean 'year' in m?",
+        ),
+        (
+            entry_of(m=(Movie | None, None)),
+            '{"m": {"title": "x", "year": 2, "yaer": 3}}',
+            "m.yaer",
+            "did you mean 'year' in m?",
+        ),
+        (
+            entry_of(t=tuple[int, Item]),
+            '{"t": [1, {"name": "x", "nam": 1}]}',
+            "t.1.nam",
+            "did you mean 'name' in t.1?",
+        ),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_closest_legal_one(
@@ -172,13 +208,21 @@ def test_two_parameters_under_one_wire_name_are_refused() -> None:
     [
         (entry_of(cmd=Item), '{"cmd": "{\\"name\\": \\"view\\"}"}', {"cmd": Item(name="view")}),
         (entry_of(cmd=Point), '{"cmd": "{\\"x\\": 1, \\"y\\": 2}"}', {"cmd": Point(1, 2)}),
-        (entry_of(cmd=Movie), '{"cmd": "{\\"title\\": \\"a\\", \\"year\\": 2}"}', {"cmd": {"title": "a", "year": 2}}),
+        (
+            entry_of(cmd=Movie),
+            '{"cmd": "{\\"title\\": \\"a\\", \\"year\\": 2}"}',
+            {"cmd": {"title": "a", "year": 2}},
+        ),
         (entry_of(cmd=dict[str, int]), '{"cmd": "{\\"a\\": 1}"}', {"cmd": {"a": 1}}),
         (entry_of(cmd=list[int]), '{"cmd": "[1, 2]"}', {"cmd": [1, 2]}),
         (entry_of(cmd=set[int]), '{"cmd": "[1, 2]"}', {"cmd": {1, 2}}),
         (entry_of(cmd=tuple[int, str]), '{"cmd": "[1, \\"a\\"]"}', {"cmd": (1, "a")}),
         (entry_of(cmd=Item | None), '{"cmd": "{\\"name\\": \\"view\\"}"}', {"cmd": Item(name="view")}),
-        (entry_of(order=Order), '{"order": {"item": "{\\"name\\": \\"a\\"}"}}', {"order": Order(item=Item(name="a"))}),
+        (
+            entry_of(order=Order),
+            '{"order": {"item": "{\\"name\\": \\"a\\"}"}}',
+            {"order": Order(item=Item(name="a"))},
+        ),
         (entry_of(cmd=list[Item]), '{"cmd": ["{\\"name\\": \\"a\\"}"]}', {"cmd": [Item(name="a")]}),
         (NUMBER, '"{\\"n\\": 3}"', {"n": 3}),
     ],
@@ -197,10 +241,12 @@ def test_an_object_or_list_as_json_text_is_decoded_where_only_such_fits(
 @pytest.mark.parametrize("annotation", [str, str | Item, str | dict[str, int], str | list[int], Any])
 @pytest.mark.parametrize("text", ['{"a":1}', "[1, 2]", "12", "true", "null", "007"])
 def test_a_place_that_takes_a_text_is_never_decoded(annotation: Any, text: str) -> None:
-    import json
-
     entry = entry_of(content=annotation)
-    assert entry.parse(json.dumps({"content": text})) == ({"content": text}, json.dumps({"content": text}), False)
+    assert entry.parse(json.dumps({"content": text})) == (
+        {"content": text},
+        json.dumps({"content": text}),
+        False,
+    )
 
 
 @pytest.mark.covers("B30")
@@ -237,10 +283,10 @@ def test_exact_numbers_and_booleans_as_texts_are_repaired(annotation: Any, given
 
 
 @pytest.mark.covers("B30")
-@pytest.mark.parametrize("text", ["012", "1e3", " 5 ", "5 ", "+5", "-0", "1_000", "1.0", "0x10", "five", "", "٣", "12\n"])
+@pytest.mark.parametrize(
+    "text", ["012", "1e3", " 5 ", "5 ", "+5", "-0", "1_000", "1.0", "0x10", "five", "", "٣", "12\n"]
+)
 def test_what_is_no_plain_integer_is_refused(text: str) -> None:
-    import json
-
     assert refused(NUMBER, json.dumps({"n": text})).code == "args.invalid"
 
 
@@ -248,9 +294,10 @@ def test_what_is_no_plain_integer_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("annotation", "given"),
     [
-        (bool, '"yes"'), (bool, '"1"'), (bool, "1"), (bool, "0"), (float, '"NaN"'), (float, '"1e999"'), (int, "true"),
-        (float, "true"), (float, '" 1"'), (str, "12"), (str, "true"), (list[int], "5"), (int, "3.5"), (int, "[3]"),
-        (Decimal, "true"), (list[int], '"1, 2"'), (dict[str, int], '"a=1"'), (Literal[1, 2], "true"),
+        (bool, '"yes"'), (bool, '"1"'), (bool, "1"), (bool, "0"), (float, '"NaN"'), (float, '"1e999"'),
+        (int, "true"), (float, "true"), (float, '" 1"'), (str, "12"), (str, "true"), (list[int], "5"),
+        (int, "3.5"), (int, "[3]"), (Decimal, "true"), (list[int], '"1, 2"'), (dict[str, int], '"a=1"'),
+        (Literal[1, 2], "true"),
     ],
 )  # fmt: skip
 def test_what_could_mean_two_things_is_refused(annotation: Any, given: str) -> None:
@@ -284,7 +331,10 @@ def test_null_for_what_may_be_left_out_is_left_out() -> None:
 def test_an_optional_choice_takes_null_as_its_schema_says() -> None:
     entry = entry_of(e=(Literal["red", "blue"] | None, None))
     assert entry.parse('{"e": null}') == ({"e": None}, '{"e": null}', False)
-    assert entry.input_schema["properties"]["e"]["anyOf"] == [{"enum": ["red", "blue"], "type": "string"}, {"type": "null"}]
+    assert entry.input_schema["properties"]["e"]["anyOf"] == [
+        {"enum": ["red", "blue"], "type": "string"},
+        {"type": "null"},
+    ]
 
 
 @pytest.mark.covers("B25")
@@ -318,8 +368,6 @@ def test_a_truncated_text_inside_a_text_is_not_completed() -> None:
 @pytest.mark.parametrize("annotation", [int, Any, int | str, list[int], dict[str, Any]])
 def test_large_integers_arrive_exactly(number: int, annotation: Any) -> None:
     wrap = {list[int]: [number], dict[str, Any]: {"k": number}}.get(annotation, number)
-    import json
-
     text = json.dumps({"x": wrap})
     assert entry_of(x=annotation).parse(text) == ({"x": wrap}, text, False)
 
@@ -387,7 +435,9 @@ def test_a_doubled_key_is_found_at_any_depth(entry: RegisteredTool[Any], raw: st
 
 @pytest.mark.parametrize("annotation", [Any, dict[str, Any], list[Any], float, list[float], str | float])
 def test_a_number_outside_a_double_is_refused_at_any_place(annotation: Any) -> None:
-    wrap = {dict[str, Any]: '{"k": [1e400]}', list[Any]: "[[-1e400]]", list[float]: "[1e400]"}.get(annotation, "1e400")
+    wrap = {dict[str, Any]: '{"k": [1e400]}', list[Any]: "[[-1e400]]", list[float]: "[1e400]"}.get(
+        annotation, "1e400"
+    )
     assert refused(entry_of(x=annotation), f'{{"x": {wrap}}}').code in {"args.not_json", "args.invalid"}
 
 

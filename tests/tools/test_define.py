@@ -1,4 +1,5 @@
 """`@tool` on everything that can be called, and what the Tool itself can and can't do."""
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 import asyncio
 import functools
@@ -53,7 +54,7 @@ def test_calling_the_tool_itself_is_refused_and_says_how_to_call_it() -> None:
 
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
-        tool(colour="red")  # type: ignore[call-overload]  # pyright: ignore
+        tool(colour="red")  # pyright: ignore[reportCallIssue]
 
 
 def test_a_coroutine_is_awaited() -> None:
@@ -187,7 +188,7 @@ def test_the_context_is_found_by_its_type_and_not_shown() -> None:
         return ctx.call_key
 
     @tool
-    def optional(x: int, env: Optional[ToolContext] = None) -> str:
+    def optional(x: int, env: Optional[ToolContext] = None) -> str:  # noqa: UP045 - the case
         return "" if env is None else env.call_key
 
     @tool
@@ -265,12 +266,23 @@ def test_a_result_type_that_cannot_be_serialised_is_refused() -> None:
 
 def test_locks_agents_and_flags_are_read_at_registration() -> None:
     made = tool(
-        name="paint", serial=True, agents=["main"], idempotent=True, mask_errors=True, blocking=False, debug_steps=["x"]
+        name="paint",
+        serial=True,
+        agents=["main"],
+        idempotent=True,
+        mask_errors=True,
+        blocking=False,
+        debug_steps=["x"],
     )(add.function)
     entry = registered(made)
     assert entry.serial == "tool:paint"
     assert entry.agents == frozenset({"main"})
-    assert (entry.idempotent, entry.mask_errors, entry.worker, entry.debug_steps) == (True, True, "inline", ["x"])
+    assert (entry.idempotent, entry.mask_errors, entry.worker, entry.debug_steps) == (
+        True,
+        True,
+        "inline",
+        ["x"],
+    )
     assert registered(tool(serial="printer")(add.function)).serial == "printer"
     assert registered(add).worker == "thread"
 

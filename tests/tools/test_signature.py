@@ -1,4 +1,5 @@
 """Annotations are resolved where they were written, or refused at registration."""
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 
 from typing import Any, TypedDict, Union
 
@@ -57,7 +58,7 @@ def test_a_type_that_is_defined_after_the_tool_is_found_at_registration() -> Non
 
 def test_a_parameter_without_annotation_takes_anything() -> None:
     @tool
-    def loose(value, other=1):  # type: ignore[no-untyped-def]  # pyright: ignore
+    def loose(value, other=1):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
         return value
 
     entry = registered(loose)
@@ -80,11 +81,13 @@ class Looped(TypedDict):
 
 def test_typed_dicts_of_the_standard_library_are_closed_through_all_levels() -> None:
     @tool
-    def greet(person: Union[Person, None], others: dict[str, list[Person]] = {}) -> str:  # noqa: B006
+    def greet(person: Union[Person, None], others: dict[str, list[Person]] = {}) -> str:  # noqa: B006, UP007
         return "" if person is None else person.get("name", "")
 
     entry = registered(greet)
-    assert entry.parse('{"person": {"homes": [{"street": "x"}]}}')[0]["person"] == {"homes": [{"street": "x"}]}
+    assert entry.parse('{"person": {"homes": [{"street": "x"}]}}')[0]["person"] == {
+        "homes": [{"street": "x"}]
+    }
     with pytest.raises(Exception, match=r"person\.homes\.0\.stret"):
         entry.parse('{"person": {"homes": [{"street": "x", "stret": "y"}]}}')
     assert entry.input_schema["$defs"]["Address"]["additionalProperties"] is False

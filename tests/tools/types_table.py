@@ -86,7 +86,11 @@ class Dog(BaseModel):
 TYPES: dict[str, list[Any]] = {
     "int": [int, Annotated[int, Field(ge=0, lt=10)], Annotated[int, Field(multiple_of=3)]],
     "float": [float, Annotated[float, Field(gt=0, le=1)]],
-    "str": [str, Annotated[str, Field(min_length=2, max_length=4)], Annotated[str, Field(pattern="^[a-z]+$")]],
+    "str": [
+        str,
+        Annotated[str, Field(min_length=2, max_length=4)],
+        Annotated[str, Field(pattern="^[a-z]+$")],
+    ],
     "bool": [bool],
     "None": [None],
     "bytes": [bytes],
@@ -98,17 +102,23 @@ TYPES: dict[str, list[Any]] = {
     "time": [dt.time],
     "timedelta": [dt.timedelta],
     "UUID": [uuid.UUID],
-    "Literal": [Literal["a", "b"], Literal[1, 2], Literal[True], Literal[1, "a", None], Literal[True, 3]],
+    "Literal": [Literal["a", "b"], Literal[1, 2], Literal[True], Literal[1, "a"] | None, Literal[True, 3]],
     "Enum": [Colour, Level, Mixed],
-    "list": [list[int], list[str], Sequence[int], Iterable[int], Annotated[list[int], Field(min_length=1, max_length=3)]],
+    "list": [
+        list[int],
+        list[str],
+        Sequence[int],
+        Iterable[int],
+        Annotated[list[int], Field(min_length=1, max_length=3)],
+    ],
     "tuple": [tuple[int, ...], tuple[int, str]],
     "set": [set[int], frozenset[str], Annotated[set[str], Field(max_length=2)]],
     "dict": [dict[str, int], Mapping[str, list[int]], dict[Colour, int], dict[Literal["k", "l"], bool]],
     "dict with int keys": [dict[int, str]],
     "Optional and unions": [
-        Optional[int],
+        Optional[int],  # noqa: UP045 - the case
         int | None,
-        Union[int, str],
+        Union[int, str],  # noqa: UP007 - the case
         int | bool,
         int | float,
         list[int] | dict[str, int],

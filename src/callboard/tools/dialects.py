@@ -8,7 +8,7 @@ from callboard.errors import RegistrationError
 from callboard.tools.entry import RegisteredTool
 from callboard.tools.names import WireNames
 from callboard.tools.refs import Schema, TooLarge, closed_view, inlined
-from callboard.tools.roots import RootUnion, flat_root
+from callboard.tools.roots import RootUnion, flat_root, is_object_root
 from callboard.tools.strictness import breaks_strict
 
 Dialect = Literal["openai", "anthropic", "mcp"]
@@ -140,8 +140,8 @@ def _mcp(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> dict[str, Any
         made["description"] = entry.description
     made["inputSchema"] = schema
     output = entry.output_schema
-    if output is not None and output.get("type") == "object":
-        made["outputSchema"] = dict(output)
+    if output is not None and is_object_root(output):
+        made["outputSchema"] = {"type": "object", **output}
     reads = entry.kind == "read"
     hints: dict[str, Any] = {"readOnlyHint": reads}
     if not reads:

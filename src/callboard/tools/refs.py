@@ -1,7 +1,9 @@
 """References inside a JSON Schema: followed without ever running in circles."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from callboard.tools.walk import is_dict, is_list
 
@@ -32,7 +34,7 @@ def pointed(root: Any, ref: str) -> Any:
         return root
     node = root
     for part in _steps(ref):
-        step = part.replace("~1", "/").replace("~0", "~")
+        step = unquote(part).replace("~1", "/").replace("~0", "~")
         if is_list(node) and step.isdigit() and int(step) < len(node):
             node = node[int(step)]
         elif is_dict(node) and step in node:
@@ -75,23 +77,70 @@ def refs_in(node: Mapping[str, Any]) -> set[str]:
 
 
 def closed_view(root: Mapping[str, Any], node: Mapping[str, Any]) -> Schema:
-    """A part of a schema as a document of its own: with the definitions it needs, and no others."""
-    return _with_definitions(root, {key: value for key, value in node.items() if key != "$defs"})
+    """A part of a schema as a document of its own: with the definitions it needs, and no others.
 
-
-def _with_definitions(root: Mapping[str, Any], made: Schema) -> Schema:
+    Args:
+        root: a schema whose references all point to `$defs`: see `with_plain_refs`.
+        node: the part.
+    """
+    made = {key: value for key, value in node.items() if key != "$defs"}
     needed: dict[str, Any] = {}
-    todo = sorted(refs_in(made))
+    todo = list(refs_in(made))
     while todo:
-        ref = todo.pop()
-        name = ref.removeprefix("#/$defs/")
-        if name in needed or name == ref or "/" in name:
-            continue
-        needed[name] = pointed(root, ref)
-        todo.extend(refs_in(needed[name]))
-    if not needed:
-        return made
-    return {**made, "$defs": {name: needed[name] for name in sorted(needed)}}
+        name = todo.pop().removeprefix(_DEFS)
+        if name not in needed:
+            needed[name] = root["$defs"][name]
+            todo.extend(refs_in(needed[name]))
+    return {**made, "$defs": {name: needed[name] for name in sorted(needed)}} if needed else made
+
+
+_DEFS = "#/$defs/"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def with_plain_refs(root: Schema) -> Schema:
+    """The same schema with every reference of the form ``#/$defs/name``, so that its parts can be moved."""
+    moved: dict[str, str] = {}
+    for ref in sorted(_all_refs(root)):
+        name = ref.removeprefix(_DEFS)
+        if not ref.startswith(_DEFS) or not _PLAIN_NAME.fullmatch(name):
+            moved[ref] = _free_name(ref, {*root.get("$defs", {}), *moved.values()})
+    if not moved:
+        return root
+    targets = {name: pointed(root, ref) for ref, name in moved.items()}
+    if "#" in moved:
+        targets[moved["#"]] = {
+            key: value for key, value in root.items() if key not in {"$defs", "$id", "$schema"}
+        }
+    made: Schema = _renamed({**root, "$defs": {**root.get("$defs", {}), **targets}}, moved)
+    return made
+
+
+def _free_name(ref: str, taken: set[str]) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "_", ref).strip("_") or "root"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _renamed(node: Any, moved: Mapping[str, str]) -> Any:
+    """The schema, and all below it, with references under their new names."""
+    if is_list(node):
+        return [_renamed(item, moved) for item in node]
+    if not is_dict(node):
+        return node
+    made: Schema = {}
+    for key, value in node.items():
+        if key in _DATA:
+            made[key] = value
+        elif key in _NAMED and is_dict(value):
+            made[key] = {name: _renamed(item, moved) for name, item in value.items()}
+        else:
+            made[key] = _renamed(value, moved)
+    ref = made.get("$ref")
+    if isinstance(ref, str) and ref in moved:
+        made["$ref"] = _DEFS + moved[ref]
+    return made
 
 
 def inlined(root: Mapping[str, Any]) -> Schema:
@@ -113,11 +162,11 @@ class _Inliner:
         body = {key: value for key, value in self._root.items() if key != "$defs"}
         made = self._written(body)
         kept: Schema = {}
-        todo = sorted(refs_in(made))
+        todo = list(refs_in(made))
         while todo:
             ref = todo.pop()
-            name = ref.removeprefix("#/$defs/")
-            if name not in kept and name != ref:
+            name = ref.removeprefix(_DEFS)
+            if name not in kept:
                 kept[name] = self._written(pointed(self._root, ref))
                 todo.extend(refs_in(kept[name]))
         return {**made, "$defs": {name: kept[name] for name in sorted(kept)}} if kept else made

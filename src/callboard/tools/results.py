@@ -184,7 +184,7 @@ def _below(path: Path, value: Any) -> Any:
 
 
 def _written_form(adapter: TypeAdapter[Any], value: Any, path: Path) -> Any:
-    """The JSON of a value by its type. Pydantic writes NaN as null and doubles keys without a word: not here."""
+    """The JSON of a value by its type. Pydantic writes NaN as null and doubles keys silently: we refuse."""
     try:
         made = adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
         kept = adapter.dump_python(value, mode="python", by_alias=True, warnings="error")

@@ -121,15 +121,17 @@ def _circles(root: Schema, node: Any, above: set[str]) -> bool:
     return any(_circles(root, each, above) for each in inner)
 
 
-def _expanded(root: Schema, node: Any, above: tuple[str, ...], known: dict[str, int]) -> int:
-    if is_list(node):
-        return min(MAX_EXPANDED + 1, sum(_expanded(root, item, above, known) for item in node))
-    if not is_dict(node):
-        return 0
-    size = 1 + sum(_expanded(root, item, above, known) for key, item in node.items() if key != "$defs")
+def _expanded(root: Schema, node: Schema, above: tuple[str, ...], known: dict[str, int]) -> int:
+    """The parts with every reference written out; a cycle counts once."""
+    size = 1
+    for part in subschemas(node):
+        size += _expanded(root, part, above, known)
+        if size > MAX_EXPANDED:
+            return size
     ref = node.get("$ref")
-    if isinstance(ref, str) and ref.startswith("#") and ref not in above:
+    if isinstance(ref, str) and ref not in above:
         if ref not in known:
-            known[ref] = _expanded(root, pointed(root, ref), (*above, ref), known)
+            target = pointed(root, ref)
+            known[ref] = _expanded(root, target, (*above, ref), known) if is_dict(target) else 0
         size += known[ref]
-    return min(MAX_EXPANDED + 1, size)
+    return size

@@ -7,7 +7,7 @@ from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
 from callboard.tools.parse import not_an_object, refusal
 from callboard.tools.reading import read_json, text_of
-from callboard.tools.refs import Schema, pointed
+from callboard.tools.refs import Schema, pointed, with_plain_refs
 from callboard.tools.repair import Complaint, Place, repaired, written
 from callboard.tools.schema_check import MAX_LEVELS, checked_schema
 from callboard.tools.walk import is_dict
@@ -36,10 +36,11 @@ class SchemaParser:
         """
         import jsonschema_rs  # noqa: PLC0415 - 20 ms, and only tools with a schema need it
 
-        self.schema: Schema = checked_schema(tool_id, given)
+        checked = checked_schema(tool_id, given)
+        self.schema: Schema = with_plain_refs(checked)
         try:
             self._validator: Any = jsonschema_rs.Draft202012Validator(
-                self.schema, offline=True, validate_formats=True
+                checked, offline=True, validate_formats=True
             )
         except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
             raise RegistrationError(

@@ -13,6 +13,7 @@ MAX_DEPTH = 200
 Path = tuple[str | int, ...]
 # Gives the plain JSON of a value of another type, or raises NotJson.
 Other = Callable[[Any, Path], Any]
+_MAX_SHOWN = 200  # characters of a path
 _ATOMS = frozenset({bool, int, str, type(None)})
 # The digits that Python reads back: a longer integer would be written, and refused by every reader of ours.
 _MAX_DIGITS = 4300
@@ -31,7 +32,8 @@ class NotJson(Exception):
 
 def shown(path: Path) -> str:
     """A path as a person reads it, such as ``$.items[0].price``."""
-    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]}…{text[-_MAX_SHOWN // 2 :]}"
 
 
 def is_dict(value: Any) -> TypeIs[dict[Any, Any]]:
