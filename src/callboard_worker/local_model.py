@@ -164,10 +164,11 @@ class Engine:
         self._library.needle_reset()
         text = request["text"].encode(errors="replace")
         code = self._library.needle_complete(text, request["max_tokens"], self._output, _OUTPUT_BYTES)
-        return _read(code, self._output.value)
+        return read_output(code, self._output.value)
 
 
-def _read(code: int, output: bytes) -> dict[str, Any]:
+def read_output(code: int, output: bytes) -> dict[str, Any]:
+    """What the engine wrote, as a message: its answer is passed on as text, for the host to judge."""
     if code < 0:
         return {"ok": False, "code": "engine", "error": output.decode(errors="replace") or f"code {code}"}
     try:

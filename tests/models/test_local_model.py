@@ -10,8 +10,9 @@ from callboard.conversation import Message
 from callboard.errors import ModelError
 from callboard.models import ModelAnswer, ModelRequest, ToolDefinition
 from callboard.models.engine import Engine
-from callboard.models.local import MAX_TEXT, LocalModel, shown
+from callboard.models.local import MAX_TEXT, LocalModel, emitted, shown
 from callboard.registry import ToolRegistry
+from callboard_worker.local_model import read_output
 
 TEN = [
     ("Which files mention refunds?", "search_files", {"text": "refunds"}),
@@ -177,6 +178,45 @@ def test_it_is_shown_the_tools_with_least_to_fill_in_first_and_no_optional_switc
         "required": ["sure"],
         "additionalProperties": False,
     }
+
+
+def test_only_calls_that_were_emitted_count_and_big_integers_stay_exact() -> None:
+    answer = """{"function_calls": [{"name": "add", "arguments": {"a": 1915883588174806058, "b": "é"}}],
+                 "suppressed_calls": [{"name": "remove", "arguments": {}}]}"""
+    (call,) = emitted(answer, first=3)
+    assert call == {"id": "call_3", "name": "add", "arguments": '{"a": 1915883588174806058, "b": "é"}'}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "no JSON",
+        "[]",
+        "{}",
+        '{"function_calls": 7}',
+        '{"function_calls": [7]}',
+        '{"function_calls": [{"name": 7, "arguments": {}}]}',
+        '{"function_calls": [{"name": "add"}]}',
+        '{"function_calls": [{"name": "add", "arguments": {"a": NaN}}]}',
+        "[" * 100_000,
+        None,
+    ],
+    ids=lambda answer: str(answer)[:40],
+)
+def test_an_answer_of_another_shape_is_an_error(answer: object) -> None:
+    with pytest.raises(ModelError, match="an answer that can't be used") as caught:
+        emitted(answer, first=1)
+    assert caught.value.code == "model.bad_answer"
+    assert caught.value.hint
+
+
+def test_output_that_is_no_text_or_an_error_of_the_engine_is_told() -> None:
+    assert read_output(0, b"{}") == {"ok": True, "answer": "{}"}
+    cut = read_output(0, b'{"text": "\xe4\xbd')
+    assert (cut["ok"], cut["code"]) == (False, "engine")
+    assert "no text" in cut["error"]
+    assert read_output(-3, b"") == {"ok": False, "code": "engine", "error": "code -3"}
+    assert read_output(-3, b"too long\xff")["error"].startswith("too long")
 
 
 async def test_closing_twice_is_harmless(engine: Engine) -> None:

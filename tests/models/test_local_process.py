@@ -66,6 +66,11 @@ async def test_it_holds_its_channel_its_library_and_nothing_else(running: Child)
     assert held <= {"/dev/null", "pipe", "socket", held_library(held)}
 
 
+async def test_what_the_library_prints_goes_nowhere(running: Child) -> None:
+    standard = [Path(f"/proc/{running.pid}/fd/{number}").readlink() for number in range(3)]
+    assert standard == [Path("/dev/null")] * 3
+
+
 def held_library(held: set[str]) -> str:
     return next((name for name in held if name.endswith("/libneedle3.so")), "")
 

@@ -63,11 +63,11 @@ class LocalModel:
         asked = {
             "tools": shown(request.tools),
             "text": text,
-            "max_tokens": int(request.settings.get("max_tokens", _MAX_TOKENS)),
+            "max_tokens": min(int(request.settings.get("max_tokens", _MAX_TOKENS)), _MAX_TOKENS),
         }
         async with self._turn:
             message = await self._ask(asked, float(request.settings.get("timeout", _SECONDS)))
-        calls = _calls(message.get("answer"), first=_calls_before(request.messages) + 1)
+        calls = emitted(message.get("answer"), first=_calls_before(request.messages) + 1)
         return ModelAnswer("", calls, finish_reason="tool_call" if calls else "stop", model=self.name)
 
     async def close(self) -> None:
@@ -140,8 +140,12 @@ def _plain(parameter: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _calls(answer: object, first: int) -> tuple[ToolCall, ...]:
+def emitted(answer: object, first: int) -> tuple[ToolCall, ...]:
     """The calls that the engine emitted; those that it withheld are no calls.
+
+    Args:
+        answer: the engine's answer, as JSON text.
+        first: the number of the first call, for its id.
 
     Raises:
         ModelError: for an answer of another shape.
