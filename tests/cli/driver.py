@@ -13,6 +13,7 @@ from callboard.testing import ScriptedModel, call, calls, text
 
 PROMPTS: Mapping[str, Sequence[Any]] = {
     "add": [call("add", a=1, b=2), text("It is 3.")],
+    "umlaut": [text("sch\u00f6n \u2192 gut")],
     "write": [call("write_file", path="out.txt", content="two\nlines"), text("I tried.")],
     "write twice": [
         calls(call("write_file", path="a.txt", content="a"), call("write_file", path="b.txt", content="b")),

@@ -76,7 +76,12 @@ async def terminal() -> AsyncGenerator[tuple[Shown, Person, TerminalApprover, in
     master, slave = pty.openpty()
     shown = Shown()
     with os.fdopen(slave, "r", closefd=False) as stream:
-        yield shown, Person(shown, master), TerminalApprover(shown, Keyboard(stream)), master
+        yield (
+            shown,
+            Person(shown, master),
+            TerminalApprover(shown.console, Keyboard(stream), shown.paused),
+            master,
+        )
     os.close(slave)
     os.close(master)
 
@@ -125,7 +130,7 @@ async def test_a_closed_terminal_denies() -> None:
     master, slave = pty.openpty()
     shown = Shown()
     with os.fdopen(slave, "r") as stream:
-        approver = TerminalApprover(shown, Keyboard(stream))
+        approver = TerminalApprover(shown.console, Keyboard(stream), shown.paused)
         asking = asyncio.create_task(approver.ask(REQUEST))
         async with asyncio.timeout(10):
             await shown.out.prompts.get()

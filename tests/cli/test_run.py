@@ -22,6 +22,7 @@ COMMAND = [sys.executable, "-m", "tests.cli.driver"]
 TOOLS = '''
 import asyncio
 import time
+from pathlib import Path
 from callboard import tool
 
 @tool(mode="read")
@@ -32,6 +33,7 @@ def add(a: int, b: int) -> int:
 @tool(mode="read")
 async def wait() -> str:
     """Wait for ever."""
+    Path("begun").touch()
     await asyncio.Event().wait()
     return ""
 
@@ -56,14 +58,14 @@ def environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": "1"}
 
 
-def piped(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def piped(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, "run", *arguments],
         capture_output=True,
         text=True,
         timeout=50,
         cwd=folder,
-        env=environment(),
+        env=environment() | more,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -72,19 +74,25 @@ def piped(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 class Terminal:
     """A person at a terminal: sees what is drawn, types, and presses Ctrl-C."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, command: str = "run", piped: Path | None = None
+    ) -> None:
         self._master, slave = pty.openpty()
+        with Path(os.devnull if piped is None else piped).open("wb") as pipe:
+            self._start(folder, [*COMMAND, command, *arguments], slave, slave if piped is None else pipe)
+        os.close(slave)
+        self.seen = ""
+
+    def _start(self, folder: Path, command: list[str], slave: int, output: Any) -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, "run", *arguments],
+            command,
             stdin=slave,
-            stdout=slave,
+            stdout=output,
             stderr=slave,
             cwd=folder,
             env=environment(),
             start_new_session=True,
         )
-        os.close(slave)
-        self.seen = ""
 
     def __enter__(self) -> Self:
         return self
@@ -224,6 +232,34 @@ def test_a_person_is_asked_about_a_write(folder: Path, typed: str, status: str, 
     assert recorded(folder) == ("completed", [("write_file", status)])
 
 
+def test_a_person_is_asked_beside_an_output_that_is_piped(folder: Path) -> None:
+    with Terminal(folder, "write", piped=folder / "log") as terminal:
+        terminal.sees("> ")
+        terminal.types("a\n")
+        assert terminal.end() == 0
+        assert "? write_file wants to run" in terminal.plain
+    said = (folder / "log").read_text()
+    assert "ok         write_file" in said
+    assert "wants to run" not in said
+    assert "\x1b" not in said
+
+
+def test_ctrl_c_ends_a_call_from_the_command_line(folder: Path) -> None:
+    with Terminal(folder, "call", "wait", command="tools") as terminal:
+        wait_for((folder / "begun").exists)
+        terminal.types("\x03")
+        assert terminal.end() == 130
+        assert "[call.cancelled]" in terminal.plain
+    with open_store(folder / ".callboard") as store:
+        assert [call["status"] for call in store.calls.list()] == ["cancelled"]
+
+
+def test_an_output_that_knows_ascii_only_loses_nothing(folder: Path) -> None:
+    done = piped(folder, "umlaut", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "sch\\xf6n \\u2192 gut" in done.stdout
+
+
 def test_ctrl_c_ends_the_run_with_everything_recorded(folder: Path) -> None:
     with Terminal(folder, "wait") as terminal:
         terminal.sees("running")
@@ -271,3 +307,4 @@ def wait_for(condition: Any) -> None:
     until = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < until
+        select.select([], [], [], 0.02)

@@ -1,8 +1,9 @@
 """Asking the person at the terminal, and what answers where there is none."""
 
 import asyncio
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from callboard.cli.keyboard import Keyboard
 from callboard.types import ApprovalAnswer, ApprovalRequest, Approver
@@ -13,46 +14,44 @@ if TYPE_CHECKING:
 _PATIENCE = 5  # answers that are neither yes nor no
 
 
-class Stage(Protocol):
-    """Where a question is shown: what is drawn there holds still meanwhile."""
-
-    @property
-    def console(self) -> "Console":
-        """The terminal."""
-        ...
-
-    def paused(self) -> AbstractContextManager[None]:
-        """Draw nothing while a question is open."""
-        ...
-
-
 class TerminalApprover:
     """Shows exactly what would run, and waits for a person.
 
     Only ``a`` or ``allow`` allows. Enter, the end of the input, and an abort deny.
+
+    Args:
+        console: the terminal that the question is shown on.
+        keyboard: where the answer is typed.
+        paused: a context in which nothing else is drawn there.
     """
 
-    def __init__(self, stage: Stage, keyboard: Keyboard | None = None) -> None:
-        self._stage = stage
-        self._keyboard = keyboard or Keyboard()
+    def __init__(
+        self,
+        console: "Console",
+        keyboard: Keyboard,
+        paused: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._console = console
+        self._keyboard = keyboard
+        self._paused = paused
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask; see `Approver.ask`."""
         async with self._one_at_a_time:
             await asyncio.sleep(0)  # what happened before the question is drawn before it
-            with self._stage.paused():
+            with self._paused():
                 try:
                     allowed, reason = await self._asked(request)
                 except asyncio.CancelledError:
-                    self._stage.console.print("\n  not answered: the call was stopped", highlight=False)
+                    self._console.print("\n  not answered: the call was stopped", highlight=False)
                     raise
         return ApprovalAnswer(allowed, request.digest, reason, by="terminal")
 
     async def _asked(self, request: ApprovalRequest) -> tuple[bool, str]:
         from callboard.cli.question import question  # noqa: PLC0415 - rich is loaded where it draws
 
-        console = self._stage.console
+        console = self._console
         asked = question(request)
         console.print(asked.text, end="", soft_wrap=True, highlight=False)
         for _ in range(_PATIENCE):

@@ -101,9 +101,14 @@ def who_answers(asking: Asking, shown: "Surface") -> "Approver":
     if asking.yes:
         return everything()
     keyboard = Keyboard()
-    if keyboard.usable and shown.console.is_terminal:
-        return TerminalApprover(shown, keyboard)
-    return nobody()
+    if not keyboard.usable:
+        return nobody()
+    if shown.console.is_terminal:
+        return TerminalApprover(shown.console, keyboard, shown.paused)
+    from rich.console import Console  # noqa: PLC0415 - for questions beside a piped output
+
+    beside = Console(stderr=True)
+    return TerminalApprover(beside, keyboard) if beside.is_terminal else nobody()
 
 
 class Followed(Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import CycloptsError, Parameter
 
-from callboard.cli.exits import DONE, FAILED
+from callboard.cli.exits import DONE, FAILED, STOPPED
 from callboard.cli.flags import AsJson, Asking, ConfigPath
 from callboard.cli.output import print_error, print_json, print_table, print_text
 
@@ -141,7 +141,7 @@ async def _call(
                 result = await host.registry.invoke_async(name, raw, execution=execution)
         except ToolError as error:
             _print_failure(error, as_json=as_json)
-            return FAILED
+            return STOPPED if abort.aborted else FAILED
     _print_result(result, as_json=as_json)
     return DONE
 
