@@ -54,6 +54,14 @@ def test_made_ids_are_the_same_each_time() -> None:
     assert made == ["call-3-1", "call-3-2x", "call-3-3"]
 
 
+@pytest.mark.covers("B31")
+async def test_an_invented_name_stands_in_the_history_as_providers_take_it(loop: Any) -> None:
+    outcome = await loop([call("functions.find it!" + "x" * 80), text("x")])
+    asked = next(m for m in outcome.state.messages if m["role"] == "assistant")
+    assert asked["calls"][0]["name"] == "functions_find_it_" + "x" * 46
+    assert "functions.find it!" in json.loads(loop.told()[0])["error"]
+
+
 async def test_arguments_stand_in_the_history_in_one_spelling_and_run_as_they_came(loop: Any) -> None:
     got: list[Any] = []
 

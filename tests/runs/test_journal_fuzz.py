@@ -42,6 +42,9 @@ class World:
         self.left: int | None = None  # store operations until the process is killed
         self.graceful = False  # it is not killed then, but asked to shut down
         self.ending: asyncio.Event | None = None
+        self.stop_at: int | None = None  # store operations until somebody stops the run
+        self.stop: Callable[[], None] | None = None
+        self.late: list[str] = []  # what tools did after that
 
     def load(self, run_id: str) -> list[MemoryRow]:
         return list(self.store.load(run_id))
@@ -63,6 +66,10 @@ class World:
 
     def _operation(self, *, before: bool) -> None:
         self.alive()
+        if self.stop_at is not None:
+            self.stop_at -= before
+            if self.stop_at == 0 and self.stop is not None:
+                self.stop()
         if self.left is None:
             return
         self.left -= before
@@ -100,6 +107,8 @@ class World:
 
         async def write(raw: dict[str, Any]) -> dict[str, Any]:
             assert not self.frozen
+            if self.stop_at is not None and self.stop_at <= 0:
+                self.late.append(raw["id"])
             await self.some_time()
             self.writes[raw["id"]] += 1
             await self.some_time()
@@ -157,6 +166,7 @@ def life(world: World, scenario: Scenario, left: int | None) -> Outcome | None:
         world.dead, world.left, world.ending = False, left, asyncio.Event()
         world.graceful = world.rnd.random() < 0.3
         run = Run(id="r", tools=world.registry(), steps=Journal(world), listener=world.listen)
+        world.stop = run.abort.set
         task = asyncio.ensure_future(scenario(world, run))
         ending = asyncio.ensure_future(world.ending.wait())
         await asyncio.wait({task, ending}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
@@ -229,6 +239,8 @@ async def play(world: World, ctx: Context, steps: Program) -> list[Any]:
                 await ctx.step("fails", _failing(world, name))
             except ToolError as error:
                 seen.append([error.code, str(error), error.hint])
+        elif word == "race":
+            seen.append(await _race(world, ctx, place))
         elif word == "clock":
             now = await ctx.now()
             seen.append(now == await ctx.look("same", lambda now=now: now))
@@ -268,6 +280,17 @@ async def _children(
     return {key: outcome.to_json() for key, outcome in outcomes.items()}
 
 
+async def _race(world: World, ctx: Context, place: int) -> Any:
+    """Looks at children whose progress depends on timing."""
+    state = {"program": [["read", 2]], "rounds": 0}
+    children = {key: ctx.sub(f"race{place}-{key}", branching(world), state) for key in ("a", "b", "c")}
+    await ctx.step("think", _thought(world, f"race {place}"))
+    first = await ctx.ended(children)
+    stopped = await ctx.cancel(children["a"], "enough")
+    ends = await ctx.join(children, on_error="collect")
+    return [first, stopped, {key: end.to_json() for key, end in ends.items()}]
+
+
 def branching(world: World) -> Workflow[dict[str, Any], Any]:
     """Two visits of a node that plays a program: children of one round end by their budget."""
 
@@ -294,7 +317,7 @@ def engine_scenario(seed: int, words: tuple[str, ...]) -> Scenario:
 
 
 REPEATABLE = ("step", "read", "put", "broken", "fails", "clock", "children", "children")
-ALL = (*REPEATABLE, "write", "write")
+ALL = (*REPEATABLE, "write", "write", "race")
 
 
 def check_engine(seed: int) -> None:
@@ -316,12 +339,36 @@ def check_engine(seed: int) -> None:
     assert outcome.state is None or again.state == outcome.state
 
 
-@pytest.mark.parametrize("seed", range(0, 400, 10))
+def check_stop(seed: int) -> None:
+    """A run that somebody stops ends so, starts no further write, and stays as it ended."""
+    scenario = engine_scenario(seed, ALL)
+    world = World(seed + 3)
+    world.stop_at = world.rnd.randint(1, 20)
+    outcome = chain(world, scenario, 0, 1)
+    stopped = world.stop_at <= 0
+    assert (outcome.reason == "user_stopped") == (outcome.status == "cancelled")
+    assert stopped or outcome.status != "cancelled"
+    assert world.late == []
+    world.frozen = True
+    assert chain(world, scenario, 0, 1).to_json() == outcome.to_json()
+
+
+SEEDS = range(0, 250, 10)
+MANY = range(1_000, 5_000, 10)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_an_engine_run_survives_any_chain_of_crashes(seed: int) -> None:
     check_engine(seed)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stop_at_any_moment_ends_a_run_for_good(seed: int) -> None:
+    check_stop(seed)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1_000, 16_000, 10))
+@pytest.mark.parametrize("seed", MANY)
 def test_an_engine_run_survives_many_more_chains_of_crashes(seed: int) -> None:
     check_engine(seed)
+    check_stop(seed)

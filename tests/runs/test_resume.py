@@ -214,6 +214,76 @@ async def test_an_answer_to_another_question_is_not_used_and_the_person_is_asked
     assert person.asked[0].digest != person.asked[1].digest
 
 
+async def test_an_approver_that_answers_another_question_is_asked_once_and_not_believed() -> None:
+    class Confused(Person):
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            return (await super().ask(request))._replace(digest="another")
+
+    @tool
+    async def write() -> str:
+        return "written"
+
+    person = Confused()
+    outcome = await life(
+        MemoryJournalStore(),
+        calling("write"),
+        write,
+        authorize=asking,
+        execution=ExecutionOptions(approver=person),
+    )
+    assert outcome.value[0]["code"] == "approval.stale"
+    assert len(person.asked) == 1
+
+
+async def test_a_failure_to_ask_is_no_answer(store: JournalStore) -> None:
+    class Broken(Person):
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            await super().ask(request)
+            raise ConnectionError
+
+    @tool
+    async def write() -> str:
+        return "written"
+
+    options: Dict = {"authorize": asking, "execution": ExecutionOptions(approver=Broken())}
+    outcome = await life(store, calling("write"), write, **options)
+    assert outcome.value[0]["code"] == "approval.failed"
+    assert not [row for row in store.load("r") if row.step_id.endswith("/answer")]
+
+
+async def test_a_child_that_diverges_ends_the_whole_run_loudly_also_in_the_background(
+    store: JournalStore,
+) -> None:
+    lives: list[int] = []
+
+    async def start(_state: Dict, ctx: Context) -> Dict:
+        async def body(run: Run) -> Outcome:
+            async def say() -> str:
+                return '{"used": 0, "value": 1}'
+
+            await run.steps.step(run.id, "say.1", say, about=f"life {len(lives)}")
+            if not lives:
+                await asyncio.Event().wait()
+            return Outcome("completed")
+
+        ctx.spawn("scout", body, background=True)
+
+        async def die(_key: str) -> int:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            if not lives:
+                lives.append(1)
+                raise Killed
+            return 1
+
+        return {"out": await ctx.step("die", die)}
+
+    with pytest.raises(Killed):
+        await life(store, start)
+    with pytest.raises(ReplayDiverged, match=r"r/scout, step say\.1"):
+        await life(store, start)
+
+
 async def test_the_budget_stands_still_while_a_person_is_asked() -> None:
     hand = [0.0]
 

@@ -11,6 +11,8 @@ from callboard.conversation import AssistantMessage, Message, ToolCall, ToolMess
 from callboard.tools import canonical
 from callboard.workflow import Json
 
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_NAME = 64  # characters of a name that providers take
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _INTERRUPTED = {
     "ok": False,
@@ -101,7 +103,7 @@ def well_formed(calls: Sequence[ToolCall], used: Collection[str], round_: int) -
     """The calls that have a name, in order, each with its raw arguments.
 
     Ids are made where the stream brought none, or one that is used already; arguments get their canonical
-    spelling, so that equal calls look equal.
+    spelling, so that equal calls look equal; an invented name becomes one that providers take.
     """
     taken = set(used)
     made: list[tuple[ToolCall, str]] = []
@@ -112,6 +114,7 @@ def well_formed(calls: Sequence[ToolCall], used: Collection[str], round_: int) -
         if not id_ or id_ in taken:
             id_ = _free(f"call-{round_}-{place + 1}", taken)
         taken.add(id_)
+        name = _ILLEGAL.sub("_", name)[:_NAME]
         made.append(({"id": id_, "name": name, "arguments": spelled(call["arguments"])}, call["arguments"]))
     return made
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Generic, Self, cast
 from uuid import uuid4
@@ -207,7 +207,7 @@ def _recordable(outcome: Outcome) -> Any:
     return outcome.to_json()
 
 
-async def _reap(children: Iterable[Child]) -> None:
+async def _reap(children: Collection[Child]) -> None:
     """The run is over: what still works is stopped, and its end recorded."""
     tasks = [child.task for child in children if not child.task.done()]
     for child in children:
@@ -215,9 +215,13 @@ async def _reap(children: Iterable[Child]) -> None:
     if tasks:
         await asyncio.wait(tasks, timeout=_REAP)
         await _cancelled(tasks)
+    for child in children:
+        broken = child.task.done() and not child.task.cancelled() and child.task.exception()
+        if broken:  # its end could not be recorded, or it diverged: the run must not end as if it had
+            raise broken
 
 
-async def _abandon(children: Iterable[Child]) -> None:
+async def _abandon(children: Collection[Child]) -> None:
     """The process goes: children end without a record and go on when the run is resumed."""
     await _cancelled([child.task for child in children])
 

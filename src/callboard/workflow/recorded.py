@@ -23,6 +23,12 @@ def to_text(value: Json) -> str:
         raise WorkflowError(f"the value of a step is no JSON: {error}", code="step.not_json") from error
 
 
+async def valued(work: Callable[[], Awaitable[Json]], clock: WorkClock) -> str:
+    """Run `work`; its value as text, with the seconds worked until then. What it raises is no end."""
+    value = to_text(await work())
+    return f'{{"used":{clock.used():.6f},"value":{value}}}'
+
+
 async def settled(work: Callable[[], Awaitable[Json]], clock: WorkClock, cause: list[BaseException]) -> str:
     """Run `work`; how it ended as text, with the seconds worked until then.
 
@@ -30,7 +36,7 @@ async def settled(work: Callable[[], Awaitable[Json]], clock: WorkClock, cause: 
     goes, and nobody decided anything. `cause` receives what was raised.
     """
     try:
-        value = to_text(await work())
+        return await valued(work, clock)
     except ReplayDiverged:
         raise
     except Aborted as error:
@@ -42,8 +48,6 @@ async def settled(work: Callable[[], Awaitable[Json]], clock: WorkClock, cause: 
     except Exception as error:  # noqa: BLE001 - a failure is an end: the node may catch it, at replay too
         ended = {"failed": _failure(error)}
         cause.append(error)
-    else:
-        return f'{{"used":{clock.used():.6f},"value":{value}}}'
     return to_text({"used": round(clock.used(), 6), **ended})
 
 

@@ -24,7 +24,7 @@ from callboard.types import (
     ToolResult,
 )
 from callboard.workflow.receipts import envelope_of, failed, result_of, succeeded
-from callboard.workflow.recorded import Json, recalled, settled
+from callboard.workflow.recorded import Json, recalled, valued
 from callboard.workflow.run import Run, Tools
 from callboard.workflow.stops import bounded
 
@@ -185,26 +185,23 @@ class _RecordedApprover:
         self._asked = 0
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """The recorded answer to exactly this request, else the person's."""
-        run = self._run
+        """The recorded answer to exactly this request, else the person's; a failure to ask is none."""
+        run, fresh = self._run, False
 
         async def asked() -> Json:
+            nonlocal fresh
+            fresh = True
             with run.clock.hold():
                 return (await self._approver.ask(request))._asdict()
 
         while True:
             self._asked += 1
             step_id = f"{self._step_id}/answer" + (f".{self._asked}" if self._asked > 1 else "")
-            answer = await _unsettled(run, step_id, asked)
-            if answer.digest == request.digest:
+            text = await run.steps.step(run.id, step_id, lambda: valued(asked, run.clock))
+            answer = ApprovalAnswer(**recalled(text, run.clock, []))
+            if fresh or answer.digest == request.digest:
                 return answer
-            # recorded for another request: the policy or the tool is not what it was; ask for this one
-
-
-async def _unsettled(run: Run, step_id: str, asked: Callable[[], Awaitable[Json]]) -> ApprovalAnswer:
-    cause: list[BaseException] = []
-    text = await run.steps.step(run.id, step_id, lambda: settled(asked, run.clock, cause))
-    return ApprovalAnswer(**recalled(text, run.clock, cause))
+            # recorded for another question: the policy or the tool is not what it was
 
 
 class _Barrier:
@@ -219,14 +216,17 @@ class _Barrier:
 
         Raises:
             OutcomeUnknown: it may or may not have happened.
+            CallCancelled: the run was stopped while the call waited.
         """
-        if call.kind == "read" or call.idempotent:
-            return
-        if await self._run.steps.begin(self._run.id, self._mark) > 1:
+        run = self._run
+        once = call.kind != "read" and not call.idempotent
+        if once and await run.steps.begin(run.id, self._mark) > 1:
             raise OutcomeUnknown(
                 f"{call.tool_id} was interrupted: its process ended, and nobody knows whether it happened",
                 hint="look at what it would have changed before you call it again",
             )
+        if run.abort.aborted:
+            raise CallCancelled(f"the call was stopped: {run.abort.reason}")
 
 
 @dataclass(frozen=True, slots=True)
