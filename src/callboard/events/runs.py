@@ -1,4 +1,7 @@
-"""Events of a run: one envelope, a closed set of types, an identity that survives a resume."""
+"""Events of a run: one envelope, a closed set of types, an identity that survives a resume.
+
+The whole contract, with the data of each type, is docs/contracts/events.md.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
