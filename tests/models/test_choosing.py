@@ -136,8 +136,12 @@ async def test_each_form_opens_a_model_of_its_dialect(name: str, dialect: str) -
     await model.close()
 
 
-def test_the_room_is_light_until_a_providers_model_is_opened() -> None:
-    program = "import sys, callboard.models, callboard.models.local; print('pydantic_ai' in sys.modules)"
+def test_the_room_is_light_until_a_provider_is_asked() -> None:
+    program = (
+        "import sys, callboard.models, callboard.models.local\n"
+        "callboard.models.open_model('ollama:tiny', environ={})\n"
+        "print('pydantic_ai' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )

@@ -14,6 +14,7 @@ from callboard.config import ModelConfig
 from callboard.conversation import Message, ToolCall
 from callboard.errors import ModelError
 from callboard.models import Model, ModelAnswer, ModelRequest, ToolDefinition, open_model
+from callboard.models.target import Target
 from tests.models import server as scripted
 from tests.models.server import Reply, Server, serving
 
@@ -392,6 +393,18 @@ async def test_strict_tools_are_strict_where_the_provider_knows_it(model: str) -
         request = ModelRequest("main", ASKED, [replace(ADD, strict=True)])
         await opened.answer(request, lambda _piece: None)
     assert server.asked[0].body["tools"][0]["strict"] is True
+
+
+async def test_an_address_that_is_none_is_an_error_of_ours() -> None:
+    config = ModelConfig(model="openai-compatible:tiny", base_url="http://[oops", settings={"max_retries": 0})
+    opened = open_model("mine", {"mine": config}, {})
+    with pytest.raises(ModelError, match="mine: ") as caught:
+        await ask(opened)
+    assert caught.value.code.startswith("model.")
+
+
+def test_a_key_is_not_shown_with_its_model() -> None:
+    assert KEY not in repr(Target("mine", "openai", "gpt-1", key=KEY))
 
 
 async def test_agents_may_ask_at_once() -> None:

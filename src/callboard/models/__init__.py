@@ -1,4 +1,4 @@
-"""A model turn: the protocol, the choice of a model and its opening; providers are imported when opened."""
+"""A model turn: the protocol, the choice of a model and its opening; providers are imported when asked."""
 
 from callboard.models.choose import Choice, choose
 from callboard.models.model import Dialect, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefinition

@@ -1,4 +1,4 @@
-"""From a name to a model. A provider's library is imported here, when one of its models is opened."""
+"""From a name to a model: what is missing is found here, before anything is loaded or sent."""
 
 import os
 from collections.abc import Mapping
@@ -8,6 +8,8 @@ from callboard.config import ModelConfig
 from callboard.errors import ModelError
 from callboard.models.model import Model
 from callboard.models.names import ModelName, parse
+from callboard.models.remote import ProviderModel
+from callboard.models.target import Target
 
 _KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _OLLAMA = "http://127.0.0.1:11434/v1"
@@ -43,11 +45,7 @@ def open_model(
             code="model.missing_extra",
             hint=f"pip install 'callboard[{package}]'",
         )
-    from callboard.models.providers import ProviderModel, connect  # noqa: PLC0415 - 700 modules
-
-    connected = connect(parsed.provider, parsed.model, base_url, key)
-    dialect = "anthropic" if parsed.provider == "anthropic" else "openai"
-    return ProviderModel(name, connected, dialect, settings=config.settings, secrets=(key,) if key else ())
+    return ProviderModel(Target(name, parsed.provider, parsed.model, base_url, key, config.settings))
 
 
 def _key(name: str, parsed: ModelName, config: ModelConfig, environ: Mapping[str, str]) -> str | None:

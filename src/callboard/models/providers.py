@@ -1,4 +1,4 @@
-"""Providers behind `Model`: pydantic-ai's model layer does the talking, none of its agent loop is used."""
+"""Talking to providers: pydantic-ai's model layer does it, none of its agent loop is used."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -12,41 +12,28 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as PydanticToolDefinition
 
 from callboard.models.failures import failed
-from callboard.models.model import Dialect, ModelAnswer, ModelRequest, OnDelta, ToolDefinition
+from callboard.models.model import ModelAnswer, ModelRequest, OnDelta, ToolDefinition
+from callboard.models.target import Target
 from callboard.models.translation import answer_of, messages_for
 
 _SECONDS = 600.0  # one whole request, where the settings say nothing else
 
 
-class ProviderModel:
-    """A model of a provider, over pydantic-ai's class for it."""
+class Connection:
+    """A provider's model, over pydantic-ai's class for it."""
 
-    finishes_with_text = True
+    def __init__(self, target: Target) -> None:
+        """Make the provider's client; nothing is sent yet.
 
-    def __init__(
-        self,
-        name: str,
-        connected: PydanticModel,
-        dialect: Dialect,
-        *,
-        settings: Mapping[str, Any] | None = None,
-        secrets: Sequence[str] = (),
-    ) -> None:
-        """Take the connected model.
-
-        Args:
-            name: the name by which it was chosen.
-            connected: pydantic-ai's model.
-            dialect: how tools are described to it.
-            settings: sent with each request; those of a request win.
-            secrets: what no error may show.
+        Raises:
+            ModelError: when the provider's library does not take what it is given.
         """
-        self.name = name
-        self.dialect: Dialect = dialect
-        self._connected = connected
-        self._settings = dict(settings or {})
-        self._secrets = tuple(secrets)
+        self._target = target
         self._entered = False
+        try:
+            self._model = _model_of(target)
+        except Exception as error:  # each provider's library has errors of its own
+            raise failed(error, target.name, target.base_url, target.secrets) from error
 
     async def answer(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
         """Ask for one turn, streamed.
@@ -56,28 +43,30 @@ class ProviderModel:
         """
         if not self._entered:
             self._entered = True
-            await self._connected.__aenter__()
+            await self._model.__aenter__()
+        target = self._target
         try:
             async with direct.model_request_stream(
-                self._connected,
-                messages_for(request.messages, self.dialect),
-                model_settings=_settings({**self._settings, **request.settings}),
+                self._model,
+                messages_for(request.messages, target.dialect),
+                model_settings=_settings({**target.settings, **request.settings}),
                 model_request_parameters=_parameters(request.tools),
             ) as stream:
                 await _listen(stream, on_delta)
                 return answer_of(stream.get(), request.messages)
         except Exception as error:  # each provider's library has errors of its own
-            raise failed(error, self.name, self._connected.base_url, self._secrets) from error
+            raise failed(error, target.name, self._model.base_url, target.secrets) from error
 
     async def close(self) -> None:
         """Close the connections."""
         if self._entered:
             self._entered = False
-            await self._connected.__aexit__(None, None, None)
+            await self._model.__aexit__(None, None, None)
 
 
-def connect(provider: str, model: str, base_url: str | None, key: str | None) -> PydanticModel:
+def _model_of(target: Target) -> PydanticModel:
     """Pydantic-ai's model for a provider, whose own library has to be installed."""
+    provider, model, base_url, key = target.provider, target.model, target.base_url, target.key
     if provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - a library of its own
         from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415

@@ -1,0 +1,38 @@
+"""Where a provider's model is, and how it is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from callboard.models.model import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which model, and where.
+
+    Attributes:
+        name: the name by which it was chosen.
+        provider: one of ours, such as `openai`.
+        model: the provider's own name for it.
+        base_url: where the provider listens; None is its own default.
+        key: what it wants to see; None where it wants nothing.
+        settings: sent with each request; those of a request win.
+    """
+
+    name: str
+    provider: str
+    model: str
+    base_url: str | None = None
+    key: str | None = field(default=None, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def dialect(self) -> Dialect:
+        """How tools are described to it."""
+        return "anthropic" if self.provider == "anthropic" else "openai"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no error may show."""
+        return () if self.key is None else (self.key,)
