@@ -157,6 +157,15 @@ def test_schema_and_tool_agree_on_the_borders(row: int) -> None:
         [],
         {},
         [1, 1],
+        [1, "a"],
+        [1, None, [2]],
+        [1, {"name": "a"}, [2]],
+        {"left": 1, "right": "a"},
+        {"aa": 1},
+        {"2024-05-31": 1},
+        {"123e4567-e89b-12d3-a456-426614174000": 1, "123E4567-e89b-12d3-a456-426614174000": 1},
+        {"from": 1},
+        {"from_": 1},
         ["a", "a"],
     ]
     for value in [*borders, *([each] for each in borders), *({"x": each} for each in borders)]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, NaiveDatetime
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, NaiveDatetime, model_validator
 
 
 class Colour(enum.Enum):
@@ -72,6 +72,28 @@ class Pair(NamedTuple):
     right: str
 
 
+class Triple(NamedTuple):
+    x: int
+    y: Item | None = None
+    z: tuple[int, ...] = ()
+
+
+class ByName(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    from_: int = Field(alias="from")
+
+
+class Before(BaseModel):
+    x: tuple[int, ...] = ()
+    y: set[int] = set()
+    tags: list[dt.date] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def unchanged(cls, value: Any) -> Any:
+        return value
+
+
 class Cat(BaseModel):
     kind: Literal["cat"]
     lives: int
@@ -113,8 +135,15 @@ TYPES: dict[str, list[Any]] = {
     ],
     "tuple": [tuple[int, ...], tuple[int, str]],
     "set": [set[int], frozenset[str], Annotated[set[str], Field(max_length=2)]],
-    "dict": [dict[str, int], Mapping[str, list[int]], dict[Colour, int], dict[Literal["k", "l"], bool]],
-    "dict with int keys": [dict[int, str]],
+    "dict": [dict[str, int], Mapping[str, list[int]], dict[Colour, int], dict[Literal["k", "l"], bool], dict],
+    "dict with other keys": [
+        dict[int, str],
+        dict[dt.date, int],
+        dict[uuid.UUID, int],
+        dict[Annotated[str, Field(pattern="^[a-z]+$")], int],
+        dict[Annotated[str, Field(min_length=2)], Any],
+        Annotated[dict[str, int], Field(max_length=1)],
+    ],
     "Optional and unions": [
         Optional[int],  # noqa: UP045 - the case
         int | None,
@@ -129,8 +158,8 @@ TYPES: dict[str, list[Any]] = {
     "tagged unions": [Annotated[Cat | Dog, Field(discriminator="kind")]],
     "dataclass": [Point],
     "TypedDict": [Movie, Partial],
-    "NamedTuple": [Pair],
-    "Pydantic model": [Item, Basket, Open, Renamed],
+    "NamedTuple": [Pair, Triple],
+    "Pydantic model": [Item, Basket, Open, Renamed, ByName, Before],
     "recursive model": [Tree],
     "Any": [Any],
     "JsonValue": [JsonValue, dict[str, JsonValue]],

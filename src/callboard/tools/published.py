@@ -13,7 +13,7 @@ from callboard.errors import RegistrationError
 from callboard.tools.arguments import Arguments
 from callboard.tools.canonical import canonical_json
 from callboard.tools.docstrings import Described, read_docstring
-from callboard.tools.textforms import form_of, published_keys
+from callboard.tools.textforms import form_of, published_key
 
 Schema = dict[str, Any]
 
@@ -184,9 +184,17 @@ class _Generator(GenerateJsonSchema):
         return form_of(schema).published()
 
     def dict_schema(self, schema: Any) -> Schema:
-        made = super().dict_schema(schema)
-        keys = published_keys(schema["keys_schema"]) if "keys_schema" in schema else None
-        return made if keys is None else {**made, "propertyNames": {"pattern": keys["pattern"]}}
+        made: Schema = {"type": "object"}
+        values = self.generate_inner(schema["values_schema"]) if "values_schema" in schema else {}
+        made["additionalProperties"] = values or True
+        if "keys_schema" in schema:
+            keys = published_key(schema["keys_schema"]) or self.generate_inner(schema["keys_schema"])
+            if keys.keys() - {"type"}:
+                made["propertyNames"] = keys
+        for limit, word in (("min_length", "minProperties"), ("max_length", "maxProperties")):
+            if limit in schema:
+                made[word] = schema[limit]
+        return made
 
 
 def _closed(made: Schema, node: Mapping[str, Any]) -> Schema:

@@ -8,7 +8,7 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError, SchemaValidator, ValidationError, core_schema, to_json
 
 from callboard.errors import RegistrationError
 from callboard.tools.textforms import key_form, text_form
@@ -59,17 +59,25 @@ def _rewritten(node: Any, rules: Mapping[str, Rule], branches: Mapping[str, str]
 
 
 def _closed_class(node: Node) -> Node:
-    config: Mapping[str, Any] = node.get("config") or {}
-    if node.get("root_model") or "extra_fields_behavior" in config:
+    if node.get("root_model"):
         return node
-    return {**node, "config": {**config, "extra_fields_behavior": "forbid"}}
+    return {**node, "config": _closed_config(node.get("config") or {})}
+
+
+def _closed_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Closed where the author says nothing; read by the published name only, whatever the author says."""
+    made = {"extra_fields_behavior": "forbid", **config}
+    if made.get("validate_by_name") or made.get("validate_by_alias") is False:
+        made.update(validate_by_name=False, validate_by_alias=True)
+    return made
 
 
 def _closed_typed_dict(node: Node) -> Node:
     own: Mapping[str, Any] = getattr(node.get("cls"), "__pydantic_config__", None) or {}
-    if "extra" in own or node.get("extra_behavior") in {"allow", "forbid"}:
-        return node
-    return {**node, "extra_behavior": "forbid"}
+    made = {**node, "config": _closed_config(node.get("config") or {})}
+    if "extra" not in own and node.get("extra_behavior") not in {"allow", "forbid"}:
+        made["extra_behavior"] = "forbid"
+    return made
 
 
 def _one_alias(node: Node) -> Node:
@@ -153,27 +161,83 @@ def _typed_choices(node: Node) -> Node:
     return _kept(node, core_schema.chain_schema([first, inner]))
 
 
-def _text_keys(node: Node) -> Node:
-    keys = node.get("keys_schema")
-    return node if keys is None else {**node, "keys_schema": key_form(keys)}
+# Keys that need no reading: a JSON key is one of these, or is refused.
+_PLAIN_KEYS = frozenset({"any", "chain", "enum", "function-plain", "literal", "str"})
+
+
+def _read_keys(node: Node) -> Node:
+    """Keys of other types are read from their text; two texts of one key are no way to lose a value."""
+    keys: Any = node.get("keys_schema", {"type": "any"})
+    if keys["type"] in _PLAIN_KEYS:
+        return node
+    reader = SchemaValidator(key_form(keys)).validate_json  # type: ignore[arg-type]
+
+    def read(items: dict[str, Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for text, item in items.items():
+            try:
+                key = reader(to_json(text), strict=True)
+            except ValidationError as error:
+                reason = error.errors(include_url=False)[0]["msg"]
+                raise PydanticCustomError(
+                    "dict_key", "Key {key}: {reason}", {"key": text, "reason": reason}
+                ) from None
+            if key in made:
+                raise PydanticCustomError("dict_key", "Key {key} is there twice", {"key": text})
+            made[key] = item
+        return made
+
+    inner: Any = {key: value for key, value in node.items() if key != "ref"} | {
+        "keys_schema": core_schema.str_schema()
+    }
+    return _kept(node, core_schema.no_info_after_validator_function(read, inner))
+
+
+def _from_list(node: Node) -> Node:
+    """A named tuple travels as the list that is published, not as an object."""
+
+    def check(value: Any, inner: Callable[[Any], Any]) -> Any:
+        if not isinstance(value, list):
+            raise PydanticCustomError("tuple_type", "Input should be a valid array")
+        return inner(value)
+
+    plain: Any = {key: value for key, value in node.items() if key != "ref"}
+    return _kept(node, core_schema.no_info_wrap_validator_function(check, plain))
+
+
+def _made_from(kind: type[Any], convert: Callable[[Any], Any]) -> Rule:
+    """Behind a validator of the author, strict takes no list for a tuple any more: it is converted before."""
+
+    def made(value: Any) -> Any:
+        return convert(value) if isinstance(value, kind) else value
+
+    def rule(node: Node) -> Node:
+        plain: Any = {key: value for key, value in node.items() if key != "ref"}
+        return _kept(node, core_schema.no_info_before_validator_function(made, plain))
+
+    return rule
 
 
 # Arguments are JSON, read strictly.
 _JSON_BRANCH = {"json-or-python": "json_schema", "lax-or-strict": "strict_schema"}
 EXACT: Mapping[str, Rule] = {
+    "bytes": _made_from(str, str.encode),
     "callable": _no_json_form,
+    "complex": _no_json_form,
     "date": text_form,
     "datetime": text_form,
     "decimal": text_form,
-    "dict": _text_keys,
+    "dict": _read_keys,
     "enum": _typed_choices,
     "float": _finite,
     "frozenset": _unique(frozenset),
     "is-instance": _no_json_form,
     "is-subclass": _no_json_form,
     "literal": _typed_choices,
+    "named-tuple": _from_list,
     "set": _unique(set),
     "time": text_form,
     "timedelta": text_form,
+    "tuple": _made_from(list, tuple),
     "uuid": text_form,
 }

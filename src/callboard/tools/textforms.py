@@ -83,10 +83,6 @@ _NAIVE = TextForm(
     also=rf"{_DAY}[Tt ]{_CLOCK}({_SECONDS})?",
 )
 _INTEGER_KEY = TextForm(r"(0|-?[1-9][0-9]{0,38})", "12")
-_TEXT_KEYS = frozenset({
-    "any", "chain", "definition-ref", "enum", "function-after", "function-before", "function-plain",
-    "function-wrap", "literal", "str",
-})  # fmt: skip
 
 
 def form_of(node: Mapping[str, Any]) -> TextForm:
@@ -111,7 +107,7 @@ def text_form(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_form(node: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a mapping's keys: JSON has text only.
+    """The schema of a mapping's keys, which JSON gives as text.
 
     Raises:
         RegistrationError: for keys that text can't name in one way.
@@ -119,13 +115,13 @@ def key_form(node: dict[str, Any]) -> dict[str, Any]:
     if node["type"] == "int":
         reader = _reader(_INTEGER_KEY, SchemaValidator(node))  # type: ignore[arg-type]
         return dict(core_schema.with_info_after_validator_function(reader, core_schema.str_schema()))
-    if node["type"] in _TEXT_KEYS:
+    if node["type"] in {"definition-ref", "function-after", "function-before", "function-wrap"}:
         return node
     raise RegistrationError(f"keys of type {node['type']} can't travel as JSON keys", hint="use text keys")
 
 
-def published_keys(node: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The JSON Schema of keys that are no free text; None where pydantic publishes them itself."""
+def published_key(node: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The JSON Schema of integer keys; None for all others, which are published as they are."""
     return _INTEGER_KEY.published() if node["type"] == "int" else None
 
 
