@@ -40,8 +40,8 @@ async def life(
     store: JournalStore, node: NodeRun, *tools: Any, budget: Budget | None = None, **options: Any
 ) -> Outcome:
     """One process that works on run `r`: a node that delivers `out`."""
-    authorize = options.pop("authorize", None)
-    registry: ToolRegistry[Any] = ToolRegistry(authorize=authorize)
+    known = {name: options.pop(name, None) for name in ("authorize", "approver")}
+    registry: ToolRegistry[Any] = ToolRegistry(**known)
     registry.register_all(tools)
     run = Run(id="r", tools=registry, steps=Journal(store), **options)
     workflow = Workflow("w", [Node("n", node, [route.deliver("out")])], salvage="out")
@@ -153,9 +153,10 @@ def asking(_view: Any) -> Decision:
     return Decision("ask", ("a write",))
 
 
+@pytest.mark.parametrize("whose", ["run", "registry"])
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_person_who_answered_is_not_asked_again_after_a_crash(
-    store: JournalStore, allowed: bool
+    store: JournalStore, allowed: bool, whose: str
 ) -> None:
     person, lives, events = Person(allowed=allowed), list[int](), list[RunEvent]()
 
@@ -176,11 +177,11 @@ async def test_a_person_who_answered_is_not_asked_again_after_a_crash(
     async def put() -> str:
         return "done"
 
-    options: Dict = {
-        "authorize": asking,
-        "execution": ExecutionOptions(approver=person),
-        "listener": events.append,
-    }
+    options: Dict = {"authorize": asking, "listener": events.append}
+    if whose == "run":
+        options["execution"] = ExecutionOptions(approver=person)
+    else:
+        options["approver"] = person
     with pytest.raises(Killed):
         await life(DiesAfterTheAnswer(), calling("put"), put, **options)
     outcome = await life(store, calling("put"), put, **options)

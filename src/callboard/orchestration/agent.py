@@ -13,7 +13,7 @@ from callboard.errors import WorkflowError
 from callboard.models import Model, ModelAnswer, ModelRequest, ToolDefinition
 from callboard.orchestration.controls import Control
 from callboard.orchestration.history import (
-    PendingCall,
+    OpenCall,
     call_ids,
     digest,
     failure,
@@ -86,7 +86,7 @@ class AgentState:
     """
 
     messages: tuple[Message, ...] = ()
-    pending: tuple[PendingCall, ...] = ()
+    pending: tuple[OpenCall, ...] = ()
     text: str | None = None
     result: Json = None
     silent: int = 0
@@ -139,7 +139,7 @@ class Conversation:
         recorded = await self._requested(state, ctx, about)
         answer = ModelAnswer.from_json(recorded["answer"])
         used = state.ids | call_ids(state.messages[state.seen :])
-        pending = _pending_calls(answer, recorded["tools"], used, ctx.round)
+        pending = _open_calls(answer, recorded["tools"], used, ctx.round)
         ctx.emit(
             "model.finished",
             agent=self.agent.path,
@@ -251,7 +251,7 @@ class Conversation:
         end = next((f", or end with {name}" for name, control in self._controls.items() if control.ends), "")
         return f"{what} Call a tool{end}."
 
-    def _answered(self, each: PendingCall, envelope: Mapping[str, Json], ctx: Context) -> ToolMessage:
+    def _answered(self, each: OpenCall, envelope: Mapping[str, Json], ctx: Context) -> ToolMessage:
         text: str = envelope["text"]
         ctx.emit(
             "call.answered",
@@ -284,13 +284,13 @@ class Conversation:
         return {**ended, "messages": (*messages, remark)}
 
 
-def _pending_calls(
+def _open_calls(
     answer: ModelAnswer, tools: Sequence[Json], used: frozenset[str], round_: int
-) -> tuple[PendingCall, ...]:
+) -> tuple[OpenCall, ...]:
     """The calls of an answer that have a name; of a cut answer, the last one may have no whole arguments."""
     named = [meaning for meaning, call in zip(tools, answer.calls, strict=True) if call["name"].strip()]
     made = [
-        PendingCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
+        OpenCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
         for (call, raw), meaning in zip(well_formed(answer.calls, used, round_), named, strict=True)
     ]
     if made and answer.truncated and not is_json(made[-1].raw):
@@ -337,6 +337,6 @@ def _definitions(shown: Export) -> list[ToolDefinition]:
     return made
 
 
-def _made(each: PendingCall, envelope: Mapping[str, Json]) -> str:
+def _made(each: OpenCall, envelope: Mapping[str, Json]) -> str:
     told = json.dumps([each.tool, each.call["arguments"], envelope["text"]])
     return hashlib.sha256(told.encode()).hexdigest()

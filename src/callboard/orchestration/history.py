@@ -23,7 +23,7 @@ _INTERRUPTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class PendingCall:
+class OpenCall:
     """A call of the newest answer that has no result yet.
 
     Attributes:

@@ -275,6 +275,11 @@ class ToolRegistry(Generic[ToolT]):
         return export(self.visible_to(merged(self._defaults, execution or _NOTHING)), dialect)
 
     @property
+    def approver(self) -> Approver | None:
+        """Who is asked where a call brings nobody of its own."""
+        return self._defaults.approver or self._ports.approver
+
+    @property
     def events(self) -> Sequence[CallEvent]:
         """A snapshot of the facts that the log still keeps, oldest first."""
         return self._log.kept()

@@ -18,6 +18,7 @@ from callboard.workflow.stops import Deadline, Stops, WorkClock
 if TYPE_CHECKING:
     from callboard.models import Dialect, Model
     from callboard.tools import Export, RegisteredTool
+    from callboard.types import Approver
     from callboard.workflow.outcome import Outcome
 
 RunListener = Callable[[RunEvent], None]
@@ -32,6 +33,11 @@ class Tools(Protocol):
         self, request: str, raw: Any = None, /, *, execution: ExecutionOptions
     ) -> Awaitable[ToolResult[Any]]:
         """Take one call through the gate."""
+        ...
+
+    @property
+    def approver(self) -> "Approver | None":
+        """Who is asked where a call brings nobody of its own."""
         ...
 
     def pinned(self) -> "Tools":
@@ -66,8 +72,7 @@ class Run:
         steps: where its steps are recorded.
         listener: hears every event, those of one path in order; what it raises is logged. A tool that reports
             from a thread is heard in that thread.
-        execution: on whose behalf calls are made and how: principal, agent, grant, simulate, context and
-            approver. The approver belongs here and not only to the registry: its answers are steps.
+        execution: how calls are made, and on whose behalf: principal, agent, grant, approver, context.
         abort: stops the run, from any thread.
         clock: seconds worked, shared by the tree of runs.
         wall: Unix time, for `Context.now` and the events.

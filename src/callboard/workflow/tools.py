@@ -136,7 +136,7 @@ class _Execution:
     def _options(self, step_id: str, attempt: int) -> ExecutionOptions:
         run, call = self._run, self._call
         base, request = run.execution, call.request
-        asked = _RecordedApprover(run, step_id, base.approver) if base.approver is not None else None
+        approver = base.approver or self._tools.approver
         grant = call.grant
         if grant is not None and base.grant is not None:
             grant &= base.grant
@@ -148,7 +148,7 @@ class _Execution:
             agent=base.agent if call.agent is None else call.agent,
             grant=base.grant if grant is None else grant,
             call_key=f"{run.id} {step_id}",
-            approver=asked,
+            approver=None if approver is None else _RecordedApprover(run, step_id, approver),
             barrier=None if run.simulate else _Barrier(run, step_id),
             context=_CallContext(run, base.context),
         )
@@ -165,11 +165,10 @@ class _Execution:
             del made["type"]
             emitter.emit(name, **made)
 
-        given = (
-            self._call.request.diagnostics
-            if self._call.request is not None
-            else self._run.execution.diagnostics
-        )
+        request = self._call.request
+        given = self._run.execution.diagnostics
+        if request is not None and request.diagnostics is not None:
+            given = request.diagnostics
         if given is not None:
             return given.with_observer(observe)
         return DiagnosticScope(identity={"run": self._run.id, "path": path}, observers=(observe,))
