@@ -4,6 +4,7 @@
 import dataclasses
 import inspect
 import json
+import uuid
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -470,3 +471,9 @@ def test_defaults_are_filled_in() -> None:
     entry = entry_of(a=int, b=(int, 5), c=(str | None, None))
     assert entry.parse('{"a": 1}')[0] == {"a": 1, "b": 5, "c": None}
     assert entry.parse('{"a": 1, "c": "x"}')[0] == {"a": 1, "b": 5, "c": "x"}
+
+
+def test_two_spellings_of_one_key_are_refused() -> None:
+    small, large = "123e4567-e89b-12d3-a456-426614174000", "123E4567-e89b-12d3-a456-426614174000"
+    error = refused(entry_of(d=dict[uuid.UUID, int]), json.dumps({"d": {small: 1, large: 2}}))
+    assert "is there twice" in str(error)

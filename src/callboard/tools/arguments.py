@@ -17,10 +17,8 @@ from callboard.tools.entry import Parse
 from callboard.tools.pairs import Pairs, pairs_of, total_of
 from callboard.tools.parse import arguments_parser
 from callboard.tools.rewriting import Node, closed, exact
-from callboard.tools.signature import Parameter
+from callboard.tools.signature import Parameter, is_lasting
 from callboard.tools.walk import is_dict
-
-_ATOMS = frozenset({"builtins", "datetime", "decimal", "pathlib", "types", "typing", "uuid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,15 +229,7 @@ def type_form(annotation: Any) -> TypeForm:
     Raises:
         RegistrationError: for a type that pydantic or JSON has no form for.
     """
-    return _cached_form(annotation, repr(annotation)) if _is_lasting(annotation) else _form(annotation)
-
-
-def _is_lasting(annotation: Any) -> bool:
-    """Whether it is built of Python's own types only: what a plugin brought must go with the plugin."""
-    module = annotation.__module__ if isinstance(annotation, type) else type(annotation).__module__
-    if module not in _ATOMS or get_origin(annotation) is Annotated:
-        return False
-    return all(isinstance(part, (str, int, type(None))) or _is_lasting(part) for part in get_args(annotation))
+    return _cached_form(annotation, repr(annotation)) if is_lasting(annotation) else _form(annotation)
 
 
 @lru_cache(maxsize=512)

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from callboard.errors import RegistrationError
-from callboard.tools.define import is_async_generator, is_generator
+from callboard.tools.define import nature
 from callboard.tools.entry import Run
 from callboard.tools.signature import Signature, read_signature
 from callboard.types import ToolContext
@@ -14,10 +14,10 @@ from callboard.types import ToolContext
 
 def caller(function: Callable[..., Any], signature: Signature) -> Run:
     """What runs a function with validated arguments; a generator is run to its end."""
-    call = _plain_caller(function, signature)
-    if is_async_generator(function):
+    call, kind = _plain_caller(function, signature), nature(function)
+    if kind == "async generator":
         return _async_steps(call)
-    return _steps(call) if is_generator(function) else call
+    return _steps(call) if kind == "generator" else call
 
 
 def _plain_caller(function: Callable[..., Any], signature: Signature) -> Run:

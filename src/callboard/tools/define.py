@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import currentframe
 from types import FrameType
-from typing import Any, Generic, NoReturn, TypeVar, overload
+from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from callboard.tools.entry import Mode
 from callboard.tools.signature import names_in_annotations
@@ -166,22 +166,17 @@ def _visible(function: Any, frame: FrameType | None) -> Mapping[str, Any]:
 
 def is_async(function: Any) -> bool:
     """Whether calling it gives a coroutine or an async generator."""
-    return _answers(function, inspect.iscoroutinefunction) or is_async_generator(function)
+    return nature(function) in {"coroutine", "async generator"}
 
 
-def is_async_generator(function: Any) -> bool:
-    """Whether calling it gives an async generator."""
-    return _answers(function, inspect.isasyncgenfunction)
-
-
-def is_generator(function: Any) -> bool:
-    """Whether calling it gives a generator."""
-    return _answers(function, inspect.isgeneratorfunction)
-
-
-def _answers(function: Any, question: Callable[[Any], bool]) -> bool:
+def nature(function: Any) -> Literal["plain", "coroutine", "generator", "async generator"]:
+    """What calling it gives: its result, or something that has to be run to get it."""
     while isinstance(function, partial):
         function = function.func
-    if question(function) or inspect.isroutine(function):
-        return question(function)
-    return callable(function) and question(type(function).__call__)
+    if not inspect.isroutine(function) and callable(function):
+        function = type(function).__call__
+    if inspect.iscoroutinefunction(function):
+        return "coroutine"
+    if inspect.isgeneratorfunction(function):
+        return "generator"
+    return "async generator" if inspect.isasyncgenfunction(function) else "plain"

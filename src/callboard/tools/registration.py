@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import compile_arguments
 from callboard.tools.calling import caller, companion
-from callboard.tools.define import Tool, ToolOptions, is_async, is_async_generator, is_generator
+from callboard.tools.define import Tool, ToolOptions, is_async, nature
 from callboard.tools.entry import Parse, Published, RegisteredTool, Run
 from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
@@ -111,7 +111,8 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
             f"tool {tool_id!r}: {type(function).__name__} can't be called", hint="decorate a function"
         )
     signature = read_signature(tool_id, function, made.names)
-    steps = is_generator(function) or is_async_generator(function)
+    kind = nature(function)
+    steps = kind in {"generator", "async generator"}
     result = yielded_result(signature.result) if steps else signature.result
     names = tuple(parameter.name for parameter in signature.parameters)
     parse, published, run, is_own = _input(tool_id, made, signature, result)
@@ -119,7 +120,8 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         finish = finish_for(tool_id, result)
     else:
         finish = own_check(tool_id, options.parse_output)
-    simulate, permissions, asynchronous = options.simulate, options.permissions, is_async(function)
+    simulate, permissions = options.simulate, options.permissions
+    asynchronous = kind in {"coroutine", "async generator"}
     return RegisteredTool(
         id=tool_id,
         kind=_checked_kind(tool_id, made.kind),
@@ -138,7 +140,7 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         worker="inline" if asynchronous or not options.blocking else "thread",
         serial=_lock_name(tool_id, options.serial),
         simulate=None if simulate is None else companion(tool_id, "simulate", simulate, names),
-        simulate_is_async=is_async(simulate),
+        simulate_is_async=simulate is not None and is_async(simulate),
         permissions=None if permissions is None else companion(tool_id, "permissions", permissions, names),
         agents=None if options.agents is None else frozenset(options.agents),
         idempotent=options.idempotent,

@@ -3,6 +3,7 @@
 import enum
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from math import isfinite
 from typing import Any, get_args
 
@@ -12,6 +13,7 @@ from pydantic_core import PydanticSerializationError, ValidationError
 from callboard.conversation import Audio, ContentPart, Image, Resource, Text, part_to_json
 from callboard.errors import InvalidResult, RegistrationError
 from callboard.tools.entry import Finish, Finished
+from callboard.tools.signature import is_lasting
 from callboard.tools.walk import (
     NotJson,
     Path,
@@ -45,6 +47,19 @@ def finish_for(tool_id: str, annotation: Any) -> Finish:
     if annotation in _OPEN or _mentions_parts(annotation):
         return walked(tool_id)
     return _declared(tool_id, annotation)
+
+
+def adapter_of(annotation: Any) -> TypeAdapter[Any]:
+    """Pydantic's adapter of a declared result; one for all tools where the type is Python's own."""
+    return (
+        _cached_adapter(annotation, repr(annotation)) if is_lasting(annotation) else TypeAdapter(annotation)
+    )
+
+
+@lru_cache(maxsize=512)
+def _cached_adapter(annotation: Any, _spelling: str) -> TypeAdapter[Any]:
+    """`int | str` equals `str | int`: the spelling tells them apart."""
+    return TypeAdapter(annotation)
 
 
 _OPEN: tuple[Any, ...] = (
@@ -209,7 +224,7 @@ def _check_nothing_lost(kept: Any, made: Any, path: Path) -> None:
 
 def _declared(tool_id: str, annotation: Any) -> Finish:
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter = adapter_of(annotation)
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         raise RegistrationError(
             f"tool {tool_id!r}, its result: {error.message.strip().splitlines()[0]}",

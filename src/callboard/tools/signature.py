@@ -26,6 +26,7 @@ from callboard.types import ToolContext
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _UNIONS = (Union, types.UnionType)
 _NO_RESULT = type(None)
+_LASTING = frozenset({"builtins", "datetime", "decimal", "pathlib", "types", "typing", "uuid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,14 @@ def yielded_result(annotation: Any) -> Any:
     if origin in {Generator, AsyncGenerator, Iterator, Iterable, AsyncIterator, AsyncIterable} and parts:
         return parts[0]
     return inspect.Signature.empty
+
+
+def is_lasting(annotation: Any) -> bool:
+    """Whether it is built of Python's own types only: what a plugin brought must go with the plugin."""
+    module = annotation.__module__ if isinstance(annotation, type) else type(annotation).__module__
+    if module not in _LASTING or get_origin(annotation) is Annotated:
+        return False
+    return all(isinstance(part, (str, int, type(None))) or is_lasting(part) for part in get_args(annotation))
 
 
 def with_extended_dicts(annotation: Any) -> Any:
