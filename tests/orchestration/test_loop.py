@@ -195,6 +195,22 @@ async def test_what_an_agent_is_not_granted_it_neither_sees_nor_calls(loop: Any)
     assert json.loads(loop.told()[0])["code"] == "tool.unavailable"
 
 
+async def test_a_tool_that_the_model_can_not_be_shown_is_left_out_with_a_notice(loop: Any) -> None:
+    union: dict[str, Any] = {
+        "id": "odd",
+        "kind": "read",
+        "schema": {"type": "object", "properties": {"a": {"type": "integer"}}, "not": {"required": ["a"]}},
+        "execute": dict,
+        "parse_output": str,
+    }
+    outcome = await loop([call("echo"), text("x")], union)
+    assert outcome.status == "completed"
+    assert "odd" not in [t.name for t in loop.model.requests[0].tools]
+    notices = [e.data for e in loop.events if e.type == "notice"]
+    assert [n["code"] for n in notices] == ["schema.root_union"]
+    assert notices[0]["text"].startswith("tool odd: ")
+
+
 async def test_a_tool_may_not_take_the_name_of_one_of_the_engine_s(loop: Any) -> None:
     @tool
     def finalize() -> str:

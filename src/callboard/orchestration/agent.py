@@ -149,6 +149,8 @@ class Conversation:
             usage=dict(answer.usage),
             finish_reason=answer.finish_reason,
         )
+        for code, why in recorded["left_out"] if ctx.round == 1 else ():
+            ctx.emit("notice", code=code, text=why)
         messages = (*state.messages, *said(answer.text, [each.call for each in pending]))
         changed: dict[str, Any] = {
             "messages": messages,
@@ -215,7 +217,7 @@ class Conversation:
 
         async def turn(_key: str) -> Json:
             model, tools = _model(ctx, self.agent.model), ctx.run.pinned
-            options = replace(ctx.run.execution, agent=path, grant=_narrowed(ctx, self.agent.grant))
+            options = replace(ctx.run.execution, agent=path, grant=ctx.run.granted(self.agent.grant))
             shown = tools.export(model.dialect, execution=options)
             controls = self._offered(model, shown)
             offered = (*_definitions(controls), *_definitions(shown))
@@ -228,6 +230,7 @@ class Conversation:
                 "tools": [_meaning(call["name"].strip(), controls, shown, tools) for call in answer.calls],
                 "prose": model.finishes_with_text,
                 "model": model.name,
+                "left_out": [[left.code, f"tool {left.tool_id}: {left.reason}"] for left in shown.left_out],
             }
 
         return await ctx.step("model", turn, about)
@@ -310,13 +313,6 @@ def _model(ctx: Context, name: str | None) -> Model:
     if ctx.run.models is None:
         raise WorkflowError("an agent needs the run's models", code="workflow.no_models")
     return ctx.run.models(name)
-
-
-def _narrowed(ctx: Context, grant: frozenset[str] | None) -> frozenset[str] | None:
-    whole = ctx.run.execution.grant
-    if grant is None or whole is None:
-        return whole if grant is None else grant
-    return grant & whole
 
 
 def _meaning(name: str, controls: Export, shown: Export, tools: Tools) -> Json:

@@ -121,6 +121,13 @@ class Run:
         """Take the newest snapshot of the tools: what the engine does when a round begins."""
         self._pinned = None if self.tools is None else self.tools.pinned()
 
+    def granted(self, own: frozenset[str] | None) -> frozenset[str] | None:
+        """What an agent of this run may call that has a grant of its own; None is everything."""
+        whole = self.execution.grant
+        if own is None or whole is None:
+            return whole if own is None else own
+        return own & whole
+
     @property
     def simulate(self) -> bool:
         """Whether writes are simulated."""

@@ -137,16 +137,13 @@ class _Execution:
         run, call = self._run, self._call
         base, request = run.execution, call.request
         approver = base.approver or self._tools.approver
-        grant = call.grant
-        if grant is not None and base.grant is not None:
-            grant &= base.grant
         return replace(
             base,
             abort=self._abort,
             diagnostics=self._diagnostics(step_id, attempt),
             logger=base.logger if request is None or request.logger is None else request.logger,
             agent=base.agent if call.agent is None else call.agent,
-            grant=base.grant if grant is None else grant,
+            grant=run.granted(call.grant),
             call_key=f"{run.id} {step_id}",
             approver=None if approver is None else _RecordedApprover(run, step_id, approver),
             barrier=None if run.simulate else _Barrier(run, step_id),
