@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callboard.conversation import Image, Text
-from callboard.errors import Aborted, BudgetExhausted, OutcomeUnknown, ReplayDiverged, ToolError
+from callboard.errors import Aborted, BudgetExhausted, OutcomeUnknown, ReplayDiverged, StoreError, ToolError
 from callboard.events import RunEvent
 from callboard.policy import Decision
 from callboard.registry import ToolRegistry
@@ -532,6 +532,22 @@ async def test_a_result_and_its_receipt_are_the_same_in_the_next_life(store: Jou
     assert seen[0][0].content == (Text("a cat"), Image(b"\x89PNG"))
     assert seen[0][1].value == {"n": 12345678901234567890, "t": "ü"}
     assert [part["type"] for part in outcome.value["parts"]] == ["text", "image"]
+
+
+async def test_a_run_whose_steps_can_not_be_recorded_ends_with_the_stores_error() -> None:
+    ran: list[int] = []
+
+    class Full(MemoryJournalStore):
+        def save(self, run_id: str, step_id: str, about: str, outcome: str) -> None:
+            raise StoreError("the disk is full")
+
+    @tool
+    async def write() -> None:
+        ran.append(1)
+
+    with pytest.raises(StoreError, match="the disk is full"):
+        await life(Full(), calling("write", "write", "write"), write)
+    assert ran == [1]
 
 
 async def test_a_journal_that_forgets_a_run_reads_it_again(store: JournalStore) -> None:

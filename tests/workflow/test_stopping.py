@@ -35,6 +35,14 @@ class HandClock:
         return self.at
 
 
+async def elapsed(seconds: float) -> None:
+    """Until another clock says so."""
+    there = asyncio.Event()
+    WorkClock().alarm(seconds, there.set)
+    async with asyncio.timeout(5):
+        await there.wait()
+
+
 async def executed(node: Any, run: Run, budget: Budget | None = None) -> Outcome:
     workflow = Workflow("w", [Node("n", node, [route.deliver("out")])], salvage="out")
     async with asyncio.timeout(10):
@@ -77,7 +85,7 @@ async def test_an_alarm_waits_for_the_clock_and_can_be_taken_back() -> None:
     take_back()
     with clock.hold():
         clock.alarm(clock.used() + 0.001, rung.set)
-        await asyncio.sleep(0.02)
+        await elapsed(0.02)
         assert not rung.is_set()
     async with asyncio.timeout(5):
         await rung.wait()
@@ -89,7 +97,7 @@ async def test_an_alarm_of_a_slower_clock_rings_when_that_clock_is_there() -> No
     clock = WorkClock(hand)
     rung = asyncio.Event()
     clock.alarm(0.01, rung.set)
-    await asyncio.sleep(0.03)
+    await elapsed(0.03)
     assert not rung.is_set()
     hand.at += 1
     async with asyncio.timeout(5):
