@@ -2,6 +2,7 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 import dataclasses
+import datetime as dt
 import inspect
 import json
 import uuid
@@ -477,3 +478,39 @@ def test_two_spellings_of_one_key_are_refused() -> None:
     small, large = "123e4567-e89b-12d3-a456-426614174000", "123E4567-e89b-12d3-a456-426614174000"
     error = refused(entry_of(d=dict[uuid.UUID, int]), json.dumps({"d": {small: 1, large: 2}}))
     assert "is there twice" in str(error)
+
+
+def test_a_validator_of_the_author_that_fails_is_an_error_of_ours() -> None:
+    def broken(value: Any) -> Any:
+        return value["nothing"]
+
+    error = refused(entry_of(x=Annotated[str, BeforeValidator(broken)]), '{"x": "a"}')
+    assert error.code == "args.invalid"
+    assert "a validator of the tool failed: TypeError" in str(error)
+    assert isinstance(error.__cause__, TypeError)
+
+
+def test_branches_of_a_union_are_told_as_one_sentence_at_the_real_place() -> None:
+    error = refused(entry_of(x=list[int | Literal["auto"]]), '{"x": ["x"]}')
+    assert str(error) == "x.0: Input should be a valid integer or 'auto'"
+
+
+def test_a_flood_of_mistakes_is_refused_without_a_list() -> None:
+    error = refused(entry_of(x=list[int]), json.dumps({"x": ["a"] * 300_000}))
+    assert str(error) == "the arguments are wrong in 300000 places"
+
+
+def test_a_clear_spelling_is_read_only_where_it_is_the_only_meaning() -> None:
+    naive = entry_of(at=dt.datetime).parse('{"at": "2024-05-31 10:00"}')
+    assert naive == ({"at": dt.datetime(2024, 5, 31, 10, 0)}, '{"at": "2024-05-31 10:00"}', True)  # noqa: DTZ001
+    assert entry_of(x=dt.date | int).parse('{"x": "5"}') == ({"x": 5}, '{"x": 5}', True)
+    assert refused(entry_of(at=dt.datetime), '{"at": "tomorrow"}').code == "args.invalid"
+    assert refused(entry_of(at=dt.datetime), '{"at": "1717149600"}').code == "args.invalid"
+    spelled = entry_of(x=uuid.UUID, y=dt.timedelta).parse(
+        '{"x": "123e4567e89b12d3a456426614174000", "y": "1 day, 01:30:00"}'
+    )
+    assert spelled[0] == {
+        "x": uuid.UUID("123e4567-e89b-12d3-a456-426614174000"),
+        "y": dt.timedelta(days=1, hours=1, minutes=30),
+    }
+    assert spelled[2]

@@ -14,6 +14,7 @@ from callboard.tools.arguments import Arguments
 from callboard.tools.canonical import canonical_json
 from callboard.tools.docstrings import Described, read_docstring
 from callboard.tools.textforms import form_of, published_key
+from callboard.tools.walk import is_plain
 
 Schema = dict[str, Any]
 
@@ -158,6 +159,10 @@ class _Generator(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's hook
         """No titles that only repeat the name."""
         return False
+
+    def encode_default(self, dft: Any) -> Any:
+        """JSON as it is: pydantic would build an adapter for each default."""
+        return dft if is_plain(dft) else super().encode_default(dft)
 
     def model_schema(self, schema: Any) -> Schema:
         return _closed(super().model_schema(schema), schema)

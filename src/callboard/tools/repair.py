@@ -18,16 +18,19 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,4299}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 _MAX_INTEGER_DIGITS = 400
+# More are neither repaired nor listed.
+MAX_COMPLAINTS = 1000
 
 
 Place = tuple[str | int, ...]
 
 
 class Complaint(NamedTuple):
-    """One refusal of the validator: where, and of what type."""
+    """One refusal of a validator: where (branches of unions are steps, too), of what type, and its words."""
 
     place: Place
     type: str
+    text: str
 
 
 class NoRepair(Exception):
@@ -87,8 +90,10 @@ def _container(kind: type[Any]) -> Callable[[Any], Any]:
 
 REPAIRS: Mapping[str, Callable[[Any], Any]] = {
     "bool_type": _boolean,
+    "counter_type": _container(dict),
     "dataclass_type": _container(dict),
     "decimal_type": _decimal,
+    "deque_type": _container(list),
     "dict_type": _container(dict),
     "enum": _integer,
     "float_type": _number,
@@ -99,6 +104,7 @@ REPAIRS: Mapping[str, Callable[[Any], Any]] = {
     "literal_error": _integer,
     "model_attributes_type": _container(dict),
     "model_type": _container(dict),
+    "ordered_dict_type": _container(dict),
     "set_type": _container(list),
     "text_form": _spelling,
     "tuple_type": _container(list),
@@ -122,12 +128,12 @@ def repaired(
     changes: dict[Place, Any] = {}
     branches: dict[Place, dict[str | int, list[Complaint]]] = {}
     for complaint in complaints:
-        place, union, label = _located(value, complaint)
+        place, union, label = located(value, complaint)
         if label is None:
-            if not _answer(value, Complaint(place, complaint.type), optional, changes):
+            if not _answer(value, complaint._replace(place=place), optional, changes):
                 return None
         else:
-            branches.setdefault(union, {}).setdefault(label, []).append(Complaint(place, complaint.type))
+            branches.setdefault(union, {}).setdefault(label, []).append(complaint._replace(place=place))
     for labels in branches.values():
         if not _one_branch(value, labels.values(), optional, changes):
             return None
@@ -177,8 +183,8 @@ def _one_branch(
     return True
 
 
-def _located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int | None]:
-    """The place in the value, and the union and branch it stands in: branches are named inside the place."""
+def located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int | None]:
+    """The place in the value, and the union and branch it stands in; None where it stands in none."""
     place: list[str | int] = []
     union: Place = ()
     label: str | int | None = None

@@ -1,14 +1,15 @@
 """Tools that come with a JSON Schema: it validates their arguments as it stands; nothing is ever fetched."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
-from callboard.tools.parse import not_an_object, refusal
 from callboard.tools.reading import read_json, text_of
 from callboard.tools.refs import Schema, pointed, with_plain_refs
-from callboard.tools.repair import Complaint, Place, repaired, written
+from callboard.tools.refusals import not_an_object, refusal, too_many
+from callboard.tools.repair import MAX_COMPLAINTS, Complaint, Place, repaired, written
 from callboard.tools.schema_check import MAX_LEVELS, checked_schema
 from callboard.tools.walk import is_dict
 
@@ -73,9 +74,12 @@ class SchemaParser:
         return self._second_look(text, value)
 
     def _second_look(self, text: str, value: Any) -> Parsed:
-        complaints = [each for error in self._validator.iter_errors(value) for each in _complaints(error)]
+        errors: list[Any] = list(islice(self._validator.iter_errors(value), MAX_COMPLAINTS + 1))
+        complaints = [each for error in errors for each in _complaints(error)]
+        if len(complaints) > MAX_COMPLAINTS:
+            raise too_many(len(complaints))
         given = read_json(text, exact=True)
-        made = repaired(given, (Complaint(place, kind) for place, kind, _ in complaints), self._optional)
+        made = repaired(given, complaints, self._optional)
         if made is not None:
             text = written(made[0])
             value = read_json(text)
@@ -83,7 +87,7 @@ class SchemaParser:
                 return value, text, made[1]
         elif not is_dict(given):
             raise not_an_object(given)
-        raise refusal(complaints, self._keys)
+        raise refusal(given, complaints, self._keys)
 
     def _keys(self, place: Place) -> dict[str, bool]:
         found: dict[str, bool] = {}
@@ -125,21 +129,21 @@ def _is_label(step: str) -> bool:
     return step.startswith("<choice ") and step.endswith(">")
 
 
-def _complaints(error: Any) -> Iterator[tuple[Place, str, str]]:
-    """Place, type and text of one refusal; that of a union is told per branch."""
+def _complaints(error: Any) -> Iterator[Complaint]:
+    """The complaints behind one refusal; that of a union is told per branch."""
     place: Place = tuple(error.instance_path)
     kind: Any = error.kind
     if kind.name in {"additionalProperties", "unevaluatedProperties"}:
         for key in kind.unexpected:
-            yield (*place, key), "extra_forbidden", error.message
+            yield Complaint((*place, key), "extra_forbidden", error.message)
     elif kind.name == "required":
-        yield (*place, kind.property), "missing", error.message
+        yield Complaint((*place, kind.property), "missing", error.message)
     elif kind.name == "type":
-        yield place, _WANTED.get(frozenset(kind.types) - {"null"}, "other"), error.message
+        yield Complaint(place, _WANTED.get(frozenset(kind.types) - {"null"}, "other"), error.message)
     elif hasattr(kind, "context") and any(kind.context):
         for number, branch in enumerate(kind.context):
             for inner in branch:
-                for below, name, text in _complaints(inner):
-                    yield (*place, _label(number), *below[len(place) :]), name, text
+                for below in _complaints(inner):
+                    yield below._replace(place=(*place, _label(number), *below.place[len(place) :]))
     else:
-        yield place, "other", error.message
+        yield Complaint(place, "enum" if kind.name in {"const", "enum"} else "other", error.message)

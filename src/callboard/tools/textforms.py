@@ -130,10 +130,13 @@ def _reader(form: TextForm, inner: SchemaValidator) -> Callable[[str, Any], Any]
     also = None if form.also is None else re.compile(form.also)
 
     def read(text: str, info: Any) -> Any:
-        if spelling.fullmatch(text) or (also and info.context is REPAIRING and also.fullmatch(text)):
+        clear = also is not None and also.fullmatch(text) is not None
+        if spelling.fullmatch(text) or (clear and info.context is REPAIRING):
             return inner.validate_python(text)
         raise PydanticCustomError(
-            "text_form", "Input should be spelled like {example}", {"example": form.example}
+            "text_form" if clear else "text_unclear",
+            "Input should be spelled like {example}",
+            {"example": form.example},
         )
 
     return read

@@ -1,0 +1,97 @@
+"""Errors about arguments, written for the model that has to correct them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from callboard.errors import InvalidArguments
+from callboard.tools.repair import Complaint, Place, located
+
+_SHOWN = 5  # places in one error
+_LONGEST = 120  # characters of a place or of what is said of it
+_LISTED = 20  # legal keys in a hint
+_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+_SHOULD = "Input should be "
+
+
+def not_an_object(given: object) -> InvalidArguments:
+    """The error for arguments that are JSON, but no object."""
+    kinds = ((list, "a list"), (str, "a text"), (bool, "a boolean"))
+    named = next((name for kind, name in kinds if isinstance(given, kind)), "a number")
+    return InvalidArguments(
+        f"the arguments are {named}, not an object", code="args.not_object", hint="send one JSON object"
+    )
+
+
+def too_many(count: int) -> InvalidArguments:
+    """The error for arguments that are wrong in so many places that no list of them helps."""
+    return InvalidArguments(f"the arguments are wrong in {count} places", hint="read the tool's schema again")
+
+
+def failed_validator(failure: Exception) -> InvalidArguments:
+    """The error for a validator of the author's that raised something else than a refusal."""
+    return InvalidArguments(
+        f"a validator of the tool failed: {type(failure).__name__}: {_cut(str(failure))}",
+        hint="this may be the tool's fault, not that of the arguments",
+    )
+
+
+def refusal(
+    value: Any, complaints: Sequence[Complaint], keys: Callable[[Place], Mapping[str, Any]]
+) -> InvalidArguments:
+    """The error for what a validator refused: every place and what is wrong there, and the closest legal key.
+
+    Args:
+        value: the arguments.
+        complaints: all refusals.
+        keys: the legal keys of the object at a place of the validator's.
+    """
+    said: dict[Place, list[str]] = {}
+    for complaint in complaints:
+        place, _, _ = located(value, complaint)
+        texts = said.setdefault(place, [])
+        text = _said(place, complaint)
+        if text not in texts:
+            texts.append(text)
+    lines = [f"{_named(place)}: {_cut(_either(texts))}" for place, texts in list(said.items())[:_SHOWN]]
+    if len(said) > _SHOWN:
+        lines.append(f"and {len(said) - _SHOWN} more")
+    code, hint = "args.invalid", None
+    unknown = next((complaint for complaint in complaints if complaint.type in _UNKNOWN), None)
+    if unknown is not None:
+        code, hint = "args.unknown", _closest(located(value, unknown)[0], keys(unknown.place[:-1]))
+    elif all(complaint.type == "missing" for complaint in complaints):
+        code = "args.missing"
+    return InvalidArguments("; ".join(lines), code=code, hint=hint)
+
+
+def _either(texts: Sequence[str]) -> str:
+    """What the branches of a union say, as one sentence."""
+    first, *others = texts
+    return " or ".join([first, *(text.removeprefix(_SHOULD) for text in others)])
+
+
+def _named(place: Place) -> str:
+    return _cut(".".join(map(str, place))) or "arguments"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _said(place: Place, complaint: Complaint) -> str:
+    if complaint.type in _UNKNOWN:
+        return "there is no such parameter" if len(place) == 1 else "there is no such field"
+    return "is missing" if complaint.type == "missing" else complaint.text
+
+
+def _closest(place: Place, legal: Mapping[str, Any]) -> str:
+    key, inside = _cut(str(place[-1])), f" in {_named(place[:-1])}" if len(place) > 1 else ""
+    if not legal:
+        return f"leave out {key!r}: nothing can be given here"
+    close = get_close_matches(key, legal, n=1)
+    if not close:
+        bare = {name.lower().replace("_", ""): name for name in legal}
+        close = [bare[name] for name in get_close_matches(key.lower().replace("_", ""), bare, n=1)]
+    listed = ", ".join(list(legal)[:_LISTED])
+    return f"did you mean {close[0]!r}{inside}?" if close else f"legal here{inside}: {listed}"
