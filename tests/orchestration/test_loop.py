@@ -289,6 +289,19 @@ async def test_calls_left_open_in_an_old_conversation_get_an_answer_before_the_f
     assert roles == ["user", "assistant", "tool", "tool", "user", "assistant", "tool", "user"]
 
 
+async def test_answers_to_no_call_in_an_old_conversation_are_left_out(loop: Any) -> None:
+    stray: Any = {"role": "tool", "call_id": "gone", "name": "mail", "content": "sent"}
+    twice: Any = {"role": "tool", "call_id": "a", "name": "echo", "content": "echo 0"}
+    asked: Any = {
+        "role": "assistant",
+        "content": "",
+        "calls": [{"id": "a", "name": "echo", "arguments": "{}"}],
+    }
+    await loop([text("x")], history=[stray, asked, twice, twice], prompt="")
+    roles = [m["role"] for m in loop.model.requests[0].messages]
+    assert roles == ["assistant", "tool", "user"]
+
+
 @pytest.mark.parametrize("how", ["none", "given", "raises"])
 async def test_a_simulated_run_reads_really_and_writes_nothing(loop: Any, how: str) -> None:
     ran: list[int] = []

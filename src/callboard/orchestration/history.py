@@ -50,28 +50,26 @@ def start(prompt: str, goal: str, history: Sequence[Message] = ()) -> tuple[Mess
 
 
 def closed(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages, with an answer to every call that was left open when a process ended.
+    """The messages, with exactly one answer to every call, right after the message that made it.
 
-    Providers refuse a conversation in which a call has no result, so one interruption would lose all of it.
+    Calls that were left open when a process ended are answered as interrupted, and answers to no call are
+    left out: providers refuse either, and one such place would lose the whole conversation.
     """
     made: list[Message] = []
+    open_: dict[str, ToolCall] = {}
     for message in messages:
-        if message["role"] != "tool":
-            made.extend(_missing(made))
-        made.append(message)
-    made.extend(_missing(made))
-    return tuple(made)
-
-
-def _missing(messages: Sequence[Message]) -> list[Message]:
-    answered: set[str] = set()
-    for message in reversed(messages):
         if message["role"] == "tool":
-            answered.add(message["call_id"])
+            if open_.pop(message["call_id"], None) is not None:
+                made.append(message)
             continue
-        calls = message["calls"] if message["role"] == "assistant" else []
-        return [tool_message(call, failure(_INTERRUPTED)) for call in calls if call["id"] not in answered]
-    return []
+        made += _interrupted(open_)
+        open_ = {call["id"]: call for call in message["calls"]} if message["role"] == "assistant" else {}
+        made.append(message)
+    return (*made, *_interrupted(open_))
+
+
+def _interrupted(open_: Mapping[str, ToolCall]) -> list[ToolMessage]:
+    return [tool_message(call, failure(_INTERRUPTED)) for call in open_.values()]
 
 
 def failure(told: Mapping[str, Json]) -> dict[str, Json]:
