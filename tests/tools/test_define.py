@@ -3,7 +3,7 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Generator, Iterator
 from typing import Annotated, Any, Optional
 
 import pytest
@@ -160,6 +160,59 @@ def test_bound_methods_partials_and_callable_objects_can_be_registered_as_they_a
     assert registered(AsyncCallable()).is_async
     assert call(AsyncCallable(), '{"n": 2}') == 2
     assert registered(functools.partial(AsyncCallable(), n=1)).is_async
+
+
+def test_what_a_partial_has_filled_in_stays_and_is_not_shown() -> None:
+    def fetch(url: str, key: str, retries: int = 3) -> str:
+        return f"{url} {key} {retries}"
+
+    entry = registered(functools.partial(functools.partial(fetch, key="secret"), retries=1))
+    assert list(entry.input_schema["properties"]) == ["url"]
+    assert entry.run(entry.parse('{"url": "a"}')[0], None) == "a secret 1"
+
+
+def test_class_and_static_methods_are_tools_of_their_class() -> None:
+    class Shop:
+        name = "shop"
+
+        @tool
+        @classmethod
+        def who(cls, n: int) -> str:
+            return f"{cls.name}{n}"
+
+        @tool
+        @staticmethod
+        def double(n: int) -> int:
+            return 2 * n
+
+    assert call(Shop.who, '{"n": 1}') == "shop1"
+    assert call(Shop().who, '{"n": 1}') == "shop1"
+    assert call(Shop.double, '{"n": 2}') == 4
+    assert call(Shop().double, '{"n": 2}') == 4
+    assert Shop.who.id == "who"
+
+
+def test_a_method_without_its_object_is_refused() -> None:
+    with pytest.raises(RegistrationError, match="a method without its object"):
+        registered(Counter.plus)
+    with pytest.raises(RegistrationError, match="a method without its object"):
+        registered(Counter.minus)
+
+
+def test_a_plain_function_that_says_it_gives_an_awaitable_is_awaited() -> None:
+    async def later(n: int) -> int:
+        await asyncio.sleep(0)
+        return n
+
+    def wrapped(n: int) -> Awaitable[int]:
+        return later(n)
+
+    def made(n: int) -> Coroutine[Any, Any, int]:
+        return later(n)
+
+    for function in (wrapped, made):
+        assert registered(tool(function)).is_async
+        assert call(tool(function), '{"n": 2}') == 2
 
 
 def test_a_wrapped_function_keeps_its_signature() -> None:

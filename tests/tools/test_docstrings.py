@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
+from typing_extensions import Doc
 
 from callboard.tools import registered, tool
 
@@ -100,6 +101,14 @@ def test_what_field_says_wins_over_the_docstring() -> None:
     properties = registered(tool(f)).input_schema["properties"]
     assert properties["x"]["description"] == "from the field"
     assert properties["why"]["description"] == "by its Python name"
+
+
+def test_a_text_or_doc_in_annotated_describes() -> None:
+    def f(x: Annotated[int, "how many"], y: Annotated[int, Doc("how few")] = 1) -> None: ...
+
+    views = registered(tool(f)).parameters
+    assert views["x"] == {"type": "integer", "description": "how many"}
+    assert views["y"] == {"type": "integer", "description": "how few", "default": 1}
 
 
 @pytest.mark.parametrize(

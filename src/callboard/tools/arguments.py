@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_origin
 
 from pydantic import Discriminator, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation
@@ -139,13 +139,11 @@ def _bare_annotation(info: FieldInfo) -> Any:
 
 
 def _field_info(parameter: Parameter) -> FieldInfo | None:
-    """The `Field` of a parameter, from `Annotated` or from its default; None where there is none."""
+    """What `Annotated` or a `Field` as default says of a parameter; None where neither is there."""
     annotation, default = parameter.annotation, parameter.default
     if isinstance(default, FieldInfo):
         return FieldInfo.from_annotated_attribute(annotation, default)
-    if get_origin(annotation) is not Annotated or not any(
-        isinstance(part, FieldInfo) for part in get_args(annotation)
-    ):
+    if get_origin(annotation) is not Annotated:
         return None
     if default is inspect.Parameter.empty:
         return FieldInfo.from_annotation(annotation)
@@ -153,12 +151,19 @@ def _field_info(parameter: Parameter) -> FieldInfo | None:
 
 
 def _updates(info: FieldInfo) -> dict[str, Any]:
-    updates = {"description": info.description, "title": info.title, "examples": info.examples}
+    described = info.description or next(filter(None, map(_as_description, info.metadata)), None)
+    updates = {"description": described, "title": info.title, "examples": info.examples}
     said: Any = info.json_schema_extra
     return {
         **{key: value for key, value in updates.items() if value is not None},
         **(said if is_dict(said) else {}),
     }
+
+
+def _as_description(part: Any) -> str | None:
+    """`Annotated[int, "how many"]` and `Annotated[int, Doc("how many")]` describe, too."""
+    text = part if isinstance(part, str) else getattr(part, "documentation", None)
+    return text if isinstance(text, str) else None
 
 
 def _wire_name(where: str, info: FieldInfo) -> str | None:

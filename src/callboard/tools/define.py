@@ -60,9 +60,11 @@ class Tool(Generic[F]):
         return self.options.mode
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[Any]":
-        """A decorated method of an instance is a Tool of the bound method."""
+        """A decorated method of an instance, or a class method, is a Tool of the bound method."""
         bind = getattr(self.function, "__get__", None)
-        if instance is None or bind is None or isinstance(self.function, type):
+        target: object = self.function
+        is_free = instance is None and not isinstance(target, (classmethod, staticmethod))
+        if is_free or bind is None or isinstance(target, type):
             return self
         return Tool(bind(instance, owner), self.options, self.names)
 

@@ -15,7 +15,13 @@ from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
 from callboard.tools.results import finish_for
 from callboard.tools.schemas import SchemaParser
-from callboard.tools.signature import Signature, plain_function, read_signature, yielded_result
+from callboard.tools.signature import (
+    Signature,
+    awaited_result,
+    plain_function,
+    read_signature,
+    yielded_result,
+)
 from callboard.tools.walk import is_mapping
 
 SourceT = TypeVar("SourceT")
@@ -113,7 +119,8 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
     signature = read_signature(tool_id, function, made.names)
     kind = nature(function)
     steps = kind in {"generator", "async generator"}
-    result = yielded_result(signature.result) if steps else signature.result
+    awaited = awaited_result(signature.result) if kind == "plain" else None
+    result = yielded_result(signature.result) if steps else awaited or signature.result
     names = tuple(parameter.name for parameter in signature.parameters)
     parse, published, run, is_own = _input(tool_id, made, signature, result)
     if options.parse_output is None:
@@ -121,7 +128,7 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
     else:
         finish = own_check(tool_id, options.parse_output)
     simulate, permissions = options.simulate, options.permissions
-    asynchronous = kind in {"coroutine", "async generator"}
+    asynchronous = kind in {"coroutine", "async generator"} or awaited is not None
     return RegisteredTool(
         id=tool_id,
         kind=_checked_kind(tool_id, made.kind),

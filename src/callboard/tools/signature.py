@@ -8,6 +8,7 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
     Generator,
     Iterable,
@@ -89,7 +90,7 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
         raise RegistrationError(f"tool {tool_id!r}: its signature can't be read: {error}") from None
-    hints = _hints(tool_id, function, names)
+    hints, bound = _hints(tool_id, function, names), _bound_names(function)
     parameters: list[Parameter] = []
     context: str | None = None
     for name, parameter in signature.parameters.items():
@@ -99,7 +100,14 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
                 f"tool {tool_id!r}, parameter {stars}{name}: no model can name its arguments",
                 hint="list the parameters, or take one `dict` or `list`",
             )
+        if name in bound:
+            continue
         annotation = hints.get(name, Any)
+        if name in {"self", "cls"} and name not in hints and not parameters:
+            raise RegistrationError(
+                f"tool {tool_id!r}: it is a method without its object",
+                hint="register the method of an instance",
+            )
         if _is_context(annotation):
             if context is not None:
                 raise RegistrationError(
@@ -116,6 +124,15 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
             )
         )
     return Signature(tuple(parameters), context, hints.get("return", inspect.Signature.empty))
+
+
+def _bound_names(function: Any) -> frozenset[str]:
+    """What a partial has filled in by name: it stays so, and no model sees it."""
+    bound: set[str] = set()
+    while isinstance(function, partial):
+        bound.update(function.keywords)
+        function = function.func
+    return frozenset(bound)
 
 
 def _hints(tool_id: str, function: Any, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,6 +190,14 @@ def yielded_result(annotation: Any) -> Any:
     if origin in {Generator, AsyncGenerator, Iterator, Iterable, AsyncIterator, AsyncIterable} and parts:
         return parts[0]
     return inspect.Signature.empty
+
+
+def awaited_result(annotation: Any) -> Any | None:
+    """The declared result of a plain function that says it gives an awaitable; None for any other."""
+    origin = get_origin(annotation)
+    if not isinstance(origin, type) or not issubclass(origin, Awaitable):
+        return None
+    return get_args(annotation)[-1]
 
 
 def is_lasting(annotation: Any) -> bool:
