@@ -8,10 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 from callboard.errors import ModelError
-from callboard.orchestration import LoopConfig
-from callboard.testing import call, calls, text
+from callboard.orchestration import LoopConfig, run_loop
+from callboard.registry import ToolRegistry
+from callboard.testing import ScriptedModel, call, calls, text
 from callboard.tools import tool
 from callboard.types import ExecutionOptions
+from callboard.workflow import Run
 
 
 async def test_finalize_in_the_first_round_completes_with_one_request(loop: Any) -> None:
@@ -419,3 +421,12 @@ async def test_a_tool_that_raises_cancelled_error_itself_is_only_a_failed_call(l
     outcome = await loop([call("odd"), text("x")], odd)
     assert outcome.status == "completed"
     assert json.loads(loop.told()[0])["ok"] is False
+
+
+@pytest.mark.parametrize("missing", ["tools", "models"])
+async def test_a_run_that_lacks_tools_or_models_fails_with_the_reason(missing: str) -> None:
+    run = Run(id="r", models=None if missing == "models" else lambda _name: ScriptedModel([text("x")]))
+    if missing == "models":
+        run.tools = ToolRegistry()
+    outcome = await run_loop(LoopConfig(), "go", run)
+    assert (outcome.status, outcome.reason) == ("failed", f"workflow.no_{missing}")

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from callboard.conversation import Image, Text
-from callboard.errors import Aborted, BudgetExhausted, OutcomeUnknown, ReplayDiverged, StoreError, ToolError
+from callboard.errors import (
+    Aborted,
+    BudgetExhausted,
+    OutcomeUnknown,
+    ReplayDiverged,
+    StoreError,
+    ToolError,
+    WorkflowError,
+)
 from callboard.events import RunEvent
 from callboard.policy import Decision
 from callboard.registry import ToolRegistry
@@ -414,6 +422,28 @@ async def test_a_run_that_has_ended_is_not_entered_again(store: JournalStore) ->
     assert (first.state, second.state) == ({"out": {"n": 1}}, None)
     ends = [(e.path, e.n) for e in events if e.type == "run.finished"]
     assert ends == [("end", 1), ("end", 1)]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (Aborted("enough"), Aborted),
+        (BudgetExhausted("tokens", 3), BudgetExhausted),
+        (ValueError("bug"), WorkflowError),
+    ],
+)
+async def test_how_a_run_ended_is_raised_by_type_in_a_later_process_too(
+    store: JournalStore, error: BaseException, raised: type[BaseException]
+) -> None:
+    async def node() -> None:
+        raise error
+
+    engine = WorkflowEngine(Workflow("w", [Node("n", node, [route.deliver("out")])]))
+    with pytest.raises(type(error)):
+        await engine.run({}, Run(id="r", steps=Journal(store)))
+    with pytest.raises(raised) as again:
+        await engine.run({}, Run(id="r", steps=Journal(store)))
+    assert str(error) in str(again.value)
 
 
 async def test_a_stop_is_recorded_and_the_loss_of_a_process_is_not(store: JournalStore) -> None:

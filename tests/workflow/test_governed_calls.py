@@ -11,7 +11,14 @@ from callboard.events import DiagnosticScope, RunEvent
 from callboard.policy import Decision
 from callboard.registry import ToolRegistry
 from callboard.tools import tool
-from callboard.types import Abort, ExecutionOptions, Principal, ToolContext, ToolInvocationRequest
+from callboard.types import (
+    Abort,
+    ErrorFactories,
+    ExecutionOptions,
+    Principal,
+    ToolContext,
+    ToolInvocationRequest,
+)
 from callboard.workflow import Budget, Context, Node, Outcome, Run, Workflow, WorkflowEngine, route
 
 Dict = dict[str, Any]
@@ -241,3 +248,66 @@ async def test_a_tool_that_reports_from_a_thread_has_its_progress_among_the_even
     inside = sorted((e.n, e.type) for e in events if e.path == "n#1/tool.count.1@1")
     assert [n for n, _ in inside] == [1, 2, 3, 4, 5]
     assert [type_ for _, type_ in inside].count("call.progress") == 3
+
+
+async def test_a_value_that_its_record_keeps_elsewhere_is_whole_in_the_node() -> None:
+    kept: list[str] = []
+
+    class Shelf:
+        def put(self, text: str) -> str:
+            kept.append(text)
+            return "shelf:1"
+
+    @tool(mode="read")
+    def long() -> dict[str, str]:
+        return {"text": "x" * 200_000}
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        result = await ctx.tools.invoke("long")
+        return {"out": [len(result.value["text"]), len(result.text) < 150_000]}
+
+    outcome = await played(node, registry_of(long, blobs=Shelf()), Run(id="r"))
+    assert outcome.value == [200_000, True]
+    assert len(kept) == 1
+
+
+async def test_a_host_error_that_can_not_carry_a_record_is_still_an_envelope() -> None:
+    class Bare(Exception):
+        __slots__ = ()
+
+        def __init__(self, tool_id: str) -> None:
+            super().__init__(f"we do not have {tool_id}")
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "invocation":
+                raise AttributeError(name)
+            super().__setattr__(name, value)
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        return {"out": await ctx.tools.call("nothing")}
+
+    registry = registry_of(echo, errors=ErrorFactories(unavailable=Bare))
+    outcome = await played(node, registry, Run(id="r"))
+    assert outcome.value["error"] == "we do not have nothing"
+    assert (outcome.value["code"], outcome.value["status"]) == ("tool.failed", "failed")
+    assert outcome.value["invocation_id"] is None
+
+
+async def test_arguments_of_any_kind_are_told_apart_without_being_understood() -> None:
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        ends = [await ctx.tools.call("echo", raw) for raw in (object(), "{no json", b"{}", {"a": {1}})]
+        return {"out": [end["ok"] for end in ends]}
+
+    assert (await played(node, registry_of(echo), Run(id="r"))).value == [False, False, True, False]
+
+
+async def test_a_tool_that_asks_its_context_for_what_the_host_never_put_there_is_told_so() -> None:
+    @tool(mode="read")
+    async def look(ctx: ToolContext) -> str:
+        return ctx.user_name
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        return {"out": await ctx.tools.call("look")}
+
+    outcome = await played(node, registry_of(look), Run(id="r"))
+    assert (outcome.value["ok"], "user_name" in outcome.value["error"]) == (False, True)
