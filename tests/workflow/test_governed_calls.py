@@ -19,7 +19,7 @@ from callboard.types import (
     ToolContext,
     ToolInvocationRequest,
 )
-from callboard.workflow import Budget, Context, Node, Outcome, Run, Workflow, WorkflowEngine, route
+from callboard.workflow import Budget, Context, Node, Outcome, Run, WorkClock, Workflow, WorkflowEngine, route
 
 Dict = dict[str, Any]
 
@@ -149,16 +149,18 @@ async def test_a_request_may_bring_its_own_abort_logger_and_diagnostics(
 
 async def test_a_call_that_the_budget_ends_has_its_record_and_the_run_is_exhausted() -> None:
     events: list[RunEvent] = []
+    hand = [0.0]
 
     @tool(mode="read")
     async def hang() -> None:
+        hand[0] += 60
         await asyncio.Event().wait()
 
     async def node(_state: Dict, ctx: Context) -> Dict:
         await ctx.tools.invoke("hang")
         return {}
 
-    run = Run(id="r", listener=events.append)
+    run = Run(id="r", listener=events.append, clock=WorkClock(lambda: hand[0]))
     outcome = await played(node, registry_of(hang), run, Budget(seconds=0.05))
     assert (outcome.status, outcome.reason) == ("budget_exhausted", "wall_clock")
     record = next(e for e in events if e.type == "call.finished")
