@@ -201,11 +201,12 @@ class _RecordedApprover:
 
 
 class _Barrier:
-    """Notes that a write begins. One that had begun and has no end is never made again."""
+    """Notes that a write begins inside an attempt. What began in an earlier one is never made again."""
 
     def __init__(self, run: Run, step_id: str) -> None:
         self._run = run
         self._mark = f"{step_id}/write"
+        self._noted = False
 
     async def __call__(self, call: PendingCall) -> None:
         """Refuse a write that an earlier process had begun.
@@ -215,12 +216,13 @@ class _Barrier:
             CallCancelled: the run was stopped while the call waited.
         """
         run = self._run
-        once = call.kind != "read" and not call.idempotent
-        if once and await run.steps.begin(run.id, self._mark) > 1:
-            raise OutcomeUnknown(
-                f"{call.tool_id} was interrupted: its process ended, and nobody knows whether it happened",
-                hint="look at what it would have changed before you call it again",
-            )
+        if call.kind != "read" and not call.idempotent and not self._noted:
+            self._noted = await run.steps.begin(run.id, self._mark) == 1
+            if not self._noted:
+                raise OutcomeUnknown(
+                    f"{call.tool_id} was interrupted: its process ended, and nobody knows whether it happened",
+                    hint="look at what it would have changed before you call it again",
+                )
         if run.abort.aborted:
             raise CallCancelled(f"the call was stopped: {run.abort.reason}")
 
