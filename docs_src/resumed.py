@@ -3,12 +3,7 @@ from typing import Any
 
 from callboard import ToolRegistry, tool
 from callboard.runs import Journal, JournalStore, MemoryJournalStore
-from callboard.workflow import Context, Node, Run, Workflow, WorkflowEngine, route
-
-
-class PowerCut(BaseException):
-    """Stands for the end of the process."""
-
+from callboard.workflow import Context, Node, Outcome, Run, Workflow, WorkflowEngine, route
 
 charged: list[int] = []
 
@@ -17,7 +12,8 @@ charged: list[int] = []
 async def charge(amount: int) -> str:
     """Take the money."""
     charged.append(amount)
-    raise PowerCut
+    await asyncio.sleep(60)  # the bank is slow
+    return "paid"
 
 
 @tool(mode="read")
@@ -38,15 +34,17 @@ async def buy(_state: dict[str, Any], ctx: Context) -> dict[str, Any]:
 engine = WorkflowEngine(Workflow("buy", [Node("buy", buy, [route.deliver("error")])]))
 
 
-def run_of(store: JournalStore) -> Run:
-    return Run(id="order-7", steps=Journal(store), tools=registry)
+async def work(store: JournalStore) -> Outcome:
+    run = Run(id="order-7", steps=Journal(store), tools=registry)
+    async with asyncio.timeout(0.2):  # stands for a process that has to go
+        return await engine.execute({}, run)
 
 
 store = MemoryJournalStore()  # the host's is in SQLite
 try:
-    asyncio.run(engine.execute({}, run_of(store)))
-except PowerCut:
+    asyncio.run(work(store))
+except TimeoutError:
     print("the process is gone, in the middle of a write")
-outcome = asyncio.run(engine.execute({}, run_of(store)))
+outcome = asyncio.run(work(store))
 print(outcome.status, outcome.value)
 assert charged == [12]

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -21,7 +21,7 @@ from callboard.errors import (
 from callboard.events import RunEvent
 from callboard.policy import Decision
 from callboard.registry import ToolRegistry
-from callboard.runs import Journal, JournalStore, MemoryJournalStore
+from callboard.runs import Journal, JournalStore, MemoryJournalStore, StepRow
 from callboard.store import open_store
 from callboard.tools import tool
 from callboard.types import ApprovalAnswer, ApprovalRequest, ExecutionOptions, ToolContext
@@ -35,19 +35,48 @@ class Killed(BaseException):
     """The process is gone."""
 
 
+class Mortal:
+    """A store whose process can die: from then on it takes nothing, until the next life begins."""
+
+    def __init__(self, store: JournalStore) -> None:
+        self._store = store
+        self.dead = False
+
+    def die(self) -> NoReturn:
+        self.dead = True
+        raise Killed
+
+    def _alive(self) -> None:
+        if self.dead:
+            raise Killed
+
+    def load(self, run_id: str) -> list[StepRow]:
+        return list(self._store.load(run_id))
+
+    def begin(self, run_id: str, step_id: str) -> int:
+        self._alive()
+        return self._store.begin(run_id, step_id)
+
+    def save(self, run_id: str, step_id: str, about: str, outcome: str) -> None:
+        self._alive()
+        self._store.save(run_id, step_id, about, outcome)
+
+
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JournalStore]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mortal]:
     if request.param == "memory":
-        yield MemoryJournalStore()
+        yield Mortal(MemoryJournalStore())
         return
     with open_store(tmp_path) as opened:
-        yield opened.journal
+        yield Mortal(opened.journal)
 
 
 async def life(
     store: JournalStore, node: NodeRun, *tools: Any, budget: Budget | None = None, **options: Any
 ) -> Outcome:
     """One process that works on run `r`: a node that delivers `out`."""
+    if isinstance(store, Mortal):
+        store.dead = False
     known = {name: options.pop(name, None) for name in ("authorize", "approver")}
     registry: ToolRegistry[Any] = ToolRegistry(**known)
     registry.register_all(tools)
@@ -67,7 +96,7 @@ def calling(name: str, *then: str) -> NodeRun:
 
 @pytest.mark.covers("B63")
 async def test_a_write_that_was_interrupted_is_not_made_again_and_its_outcome_is_unknown(
-    store: JournalStore,
+    store: Mortal,
 ) -> None:
     sent: list[str] = []
     events: list[RunEvent] = []
@@ -76,7 +105,7 @@ async def test_a_write_that_was_interrupted_is_not_made_again_and_its_outcome_is
     async def mail() -> str:
         sent.append("mail")
         if len(sent) == 1:
-            raise Killed
+            store.die()
         return "sent"
 
     with pytest.raises(Killed):
@@ -95,13 +124,13 @@ async def test_a_write_that_was_interrupted_is_not_made_again_and_its_outcome_is
 
 
 @pytest.mark.covers("B63")
-async def test_inside_a_node_an_interrupted_write_is_an_error_of_its_own_type(store: JournalStore) -> None:
+async def test_inside_a_node_an_interrupted_write_is_an_error_of_its_own_type(store: Mortal) -> None:
     lives: list[int] = []
 
     @tool
     async def mail() -> None:
         lives.append(1)
-        raise Killed
+        store.die()
 
     async def node(_state: Dict, ctx: Context) -> Dict:
         try:
@@ -117,9 +146,7 @@ async def test_inside_a_node_an_interrupted_write_is_an_error_of_its_own_type(st
 
 
 @pytest.mark.parametrize("how", ["read", "idempotent"])
-async def test_reads_and_idempotent_writes_are_made_again_under_the_same_key(
-    store: JournalStore, how: str
-) -> None:
+async def test_reads_and_idempotent_writes_are_made_again_under_the_same_key(store: Mortal, how: str) -> None:
     keys: list[str] = []
     events: list[RunEvent] = []
 
@@ -127,7 +154,7 @@ async def test_reads_and_idempotent_writes_are_made_again_under_the_same_key(
     async def put(ctx: ToolContext) -> str:
         keys.append(ctx.call_key)
         if len(keys) == 1:
-            raise Killed
+            store.die()
         return "done"
 
     with pytest.raises(Killed):
@@ -163,22 +190,15 @@ def asking(_view: Any) -> Decision:
 @pytest.mark.parametrize("whose", ["run", "registry"])
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_person_who_answered_is_not_asked_again_after_a_crash(
-    store: JournalStore, allowed: bool, whose: str
+    store: Mortal, allowed: bool, whose: str
 ) -> None:
-    person, lives, events = Person(allowed=allowed), list[int](), list[RunEvent]()
+    person, events = Person(allowed=allowed), list[RunEvent]()
 
-    class DiesAfterTheAnswer(MemoryJournalStore):
-        def load(self, run_id: str) -> Any:
-            return store.load(run_id)
-
-        def begin(self, run_id: str, step_id: str) -> int:
-            return store.begin(run_id, step_id)
-
+    class DiesAfterTheAnswer(Mortal):
         def save(self, run_id: str, step_id: str, about: str, outcome: str) -> None:
-            store.save(run_id, step_id, about, outcome)
-            if step_id.endswith("/answer") and not lives:
-                lives.append(1)
-                raise Killed
+            super().save(run_id, step_id, about, outcome)
+            if step_id.endswith("/answer"):
+                self.die()
 
     @tool(idempotent=True)
     async def put() -> str:
@@ -190,7 +210,7 @@ async def test_a_person_who_answered_is_not_asked_again_after_a_crash(
     else:
         options["approver"] = person
     with pytest.raises(Killed):
-        await life(DiesAfterTheAnswer(), calling("put"), put, **options)
+        await life(DiesAfterTheAnswer(store), calling("put"), put, **options)
     outcome = await life(store, calling("put"), put, **options)
     assert len(person.asked) == 1
     assert person.asked[0].call_key == "r n#1/tool.put.1"
@@ -200,7 +220,7 @@ async def test_a_person_who_answered_is_not_asked_again_after_a_crash(
 
 
 async def test_an_answer_to_another_question_is_not_used_and_the_person_is_asked_anew(
-    store: JournalStore,
+    store: Mortal,
 ) -> None:
     person, lives = Person(), list[int]()
 
@@ -208,7 +228,7 @@ async def test_an_answer_to_another_question_is_not_used_and_the_person_is_asked
         async def put() -> str:
             if not lives:
                 lives.append(1)
-                raise Killed
+                store.die()
             return "done"
 
         return tool(name="put", idempotent=True, description=version)(put)
@@ -243,7 +263,7 @@ async def test_an_approver_that_answers_another_question_is_asked_once_and_not_b
     assert len(person.asked) == 1
 
 
-async def test_a_failure_to_ask_is_no_answer(store: JournalStore) -> None:
+async def test_a_failure_to_ask_is_no_answer(store: Mortal) -> None:
     class Broken(Person):
         async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
             await super().ask(request)
@@ -260,7 +280,7 @@ async def test_a_failure_to_ask_is_no_answer(store: JournalStore) -> None:
 
 
 async def test_a_child_that_diverges_ends_the_whole_run_loudly_also_in_the_background(
-    store: JournalStore,
+    store: Mortal,
 ) -> None:
     lives: list[int] = []
 
@@ -281,7 +301,7 @@ async def test_a_child_that_diverges_ends_the_whole_run_loudly_also_in_the_backg
             await asyncio.sleep(0)
             if not lives:
                 lives.append(1)
-                raise Killed
+                store.die()
             return 1
 
         return {"out": await ctx.step("die", die)}
@@ -320,7 +340,7 @@ async def test_the_budget_stands_still_while_a_person_is_asked() -> None:
 
 
 async def test_time_in_which_no_process_had_the_run_does_not_count_but_what_was_used_does(
-    store: JournalStore,
+    store: Mortal,
 ) -> None:
     hand, lives = [0.0], list[int]()
 
@@ -333,7 +353,7 @@ async def test_time_in_which_no_process_had_the_run_does_not_count_but_what_was_
     async def last() -> str:
         lives.append(1)
         if len(lives) == 1:
-            raise Killed
+            store.die()
         hand[0] += 25
         return "last"
 
@@ -350,7 +370,7 @@ async def test_time_in_which_no_process_had_the_run_does_not_count_but_what_was_
 
 
 async def test_a_run_that_is_taken_up_with_its_budget_used_replays_first_and_then_ends(
-    store: JournalStore,
+    store: Mortal,
 ) -> None:
     hand, asked = [0.0], list[int]()
 
@@ -358,13 +378,14 @@ async def test_a_run_that_is_taken_up_with_its_budget_used_replays_first_and_the
         async def think(_key: str) -> str:
             asked.append(1)
             if len(asked) == 3:
-                raise Killed
+                store.die()
             hand[0] += 40
             return f"thought {len(asked)}"
 
         return {"out": await ctx.step("think", think), "n": state.get("n", 0) + 1}
 
     async def life_of_rounds() -> Outcome:
+        store.dead = False
         workflow = Workflow("w", [Node("n", node, [route.to("n")], starts_round=True)], salvage="out")
         run = Run(id="r", steps=Journal(store), clock=WorkClock(lambda: hand[0]))
         return await WorkflowEngine(workflow, budget=Budget(seconds=100)).execute({}, run)
@@ -384,7 +405,7 @@ async def test_a_run_that_is_taken_up_with_its_budget_used_replays_first_and_the
     )
 
 
-async def test_something_else_under_a_recorded_step_is_loud(store: JournalStore) -> None:
+async def test_something_else_under_a_recorded_step_is_loud(store: Mortal) -> None:
     def asks(what: str) -> NodeRun:
         async def node(_state: Dict, ctx: Context) -> Dict:
             await ctx.tools.invoke("echo", {"what": what})
@@ -399,7 +420,7 @@ async def test_something_else_under_a_recorded_step_is_loud(store: JournalStore)
 
     @tool(mode="read")
     async def dies() -> None:
-        raise Killed
+        store.die()
 
     with pytest.raises(Killed):
         await life(store, asks("this"), echo, dies)
@@ -407,7 +428,7 @@ async def test_something_else_under_a_recorded_step_is_loud(store: JournalStore)
         await life(store, asks("that"), echo, dies)
 
 
-async def test_a_run_that_has_ended_is_not_entered_again(store: JournalStore) -> None:
+async def test_a_run_that_has_ended_is_not_entered_again(store: Mortal) -> None:
     entered: list[int] = []
     events: list[RunEvent] = []
 
@@ -432,7 +453,7 @@ async def test_a_run_that_has_ended_is_not_entered_again(store: JournalStore) ->
     ],
 )
 async def test_how_a_run_ended_is_raised_by_type_in_a_later_process_too(
-    store: JournalStore, error: BaseException, raised: type[BaseException]
+    store: Mortal, error: BaseException, raised: type[BaseException]
 ) -> None:
     async def node() -> None:
         raise error
@@ -445,7 +466,7 @@ async def test_how_a_run_ended_is_raised_by_type_in_a_later_process_too(
     assert str(error) in str(again.value)
 
 
-async def test_a_stop_is_recorded_and_the_loss_of_a_process_is_not(store: JournalStore) -> None:
+async def test_a_stop_is_recorded_and_the_loss_of_a_process_is_not(store: Mortal) -> None:
     waiting, lives = asyncio.Event(), list[int]()
 
     async def node(_state: Dict, ctx: Context) -> Dict:
@@ -474,7 +495,7 @@ async def test_a_stop_is_recorded_and_the_loss_of_a_process_is_not(store: Journa
         await stopped
 
 
-async def test_a_finished_write_is_recorded_before_a_stop_is_heeded(store: JournalStore) -> None:
+async def test_a_finished_write_is_recorded_before_a_stop_is_heeded(store: Mortal) -> None:
     written: list[int] = []
 
     async def node(_state: Dict, ctx: Context) -> Dict:
@@ -494,9 +515,7 @@ async def test_a_finished_write_is_recorded_before_a_stop_is_heeded(store: Journ
 @pytest.mark.parametrize(
     "error", [ToolError("no", code="x.y", hint="h"), BudgetExhausted("tokens", 3), Aborted("enough")]
 )
-async def test_how_a_step_ended_is_the_same_in_the_next_life(
-    store: JournalStore, error: BaseException
-) -> None:
+async def test_how_a_step_ended_is_the_same_in_the_next_life(store: Mortal, error: BaseException) -> None:
     seen: list[list[Any]] = []
     thunks: list[int] = []
 
@@ -507,7 +526,7 @@ async def test_how_a_step_ended_is_the_same_in_the_next_life(
 
         async def die(_key: str) -> int:
             if len(seen) == 1:
-                raise Killed
+                store.die()
             return len(thunks)
 
         try:
@@ -523,7 +542,7 @@ async def test_how_a_step_ended_is_the_same_in_the_next_life(
     assert seen[0] == seen[1]
 
 
-async def test_a_result_and_its_receipt_are_the_same_in_the_next_life(store: JournalStore) -> None:
+async def test_a_result_and_its_receipt_are_the_same_in_the_next_life(store: Mortal) -> None:
     seen: list[Any] = []
 
     @tool(mode="read")
@@ -541,7 +560,7 @@ async def test_a_result_and_its_receipt_are_the_same_in_the_next_life(store: Jou
     @tool(mode="read")
     async def dies() -> str:
         if len(seen) == 1:
-            raise Killed
+            store.die()
         return "lives"
 
     async def node(_state: Dict, ctx: Context) -> Dict:
@@ -579,7 +598,7 @@ async def test_a_run_whose_steps_can_not_be_recorded_ends_with_the_stores_error(
     assert ran == [1]
 
 
-async def test_a_journal_that_forgets_a_run_reads_it_again(store: JournalStore) -> None:
+async def test_a_journal_that_forgets_a_run_reads_it_again(store: Mortal) -> None:
     journal = Journal(store)
 
     async def one() -> str:

@@ -220,7 +220,7 @@ class _Barrier:
             self._noted = await run.steps.begin(run.id, self._mark) == 1
             if not self._noted:
                 raise OutcomeUnknown(
-                    f"{call.tool_id} was interrupted: its process ended, and nobody knows whether it happened",
+                    f"{call.tool_id} was interrupted with its process; nobody knows whether it happened",
                     hint="look at what it would have changed before you call it again",
                 )
         if run.abort.aborted:
