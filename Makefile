@@ -34,7 +34,7 @@ types: .venv/ready
 	$(BIN)/pyright
 
 layers: .venv/ready
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 test: .venv/ready
 	$(BIN)/python -m pytest -m "not slow"

@@ -1,7 +1,7 @@
 """The gate: the one way to execute a tool, and the protocols that it needs from whoever holds it."""
 
-from callboard.calls.drive import batch, drive
+from callboard.calls.drive import Passage, batch, drive
 from callboard.calls.gate import gate
 from callboard.calls.ports import BeforeHook, Blobs, Ports
 
-__all__ = ["BeforeHook", "Blobs", "Ports", "batch", "drive", "gate"]
+__all__ = ["BeforeHook", "Blobs", "Passage", "Ports", "batch", "drive", "gate"]

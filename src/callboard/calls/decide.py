@@ -1,89 +1,120 @@
-"""Step 4 of the gate where the answer is not a plain allow: async authorisers, and asking a person."""
+"""Step 4 of the gate: what policy and people say, and whether it still holds when the call starts."""
 
 import hashlib
-from collections.abc import Awaitable
 from inspect import isawaitable
 from time import monotonic_ns, time_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from pydantic_core import from_json
+
+from callboard.calls.failures import RISING
+from callboard.calls.hooks import as_coroutine, hooked
 from callboard.calls.ports import Ports
-from callboard.errors import CallCancelled, Denied
+from callboard.errors import Denied
 from callboard.events import ApprovalAnswered, ApprovalAsked
 from callboard.policy import UNGOVERNED, CallView, Decision
 from callboard.tools.entry import Parsed
-from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver
+from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver, PendingCall
 from callboard.workers import cannot_wait, watched
 
 
 class Settled(NamedTuple):
-    """An allowed call: why, the arguments as they may run, and how long a person took."""
+    """An allowed call: why, the arguments as they may run, how long a person took, and the policy's epoch."""
 
     decision: Decision
     parsed: Parsed
     waited_ns: int = 0
+    epoch: object = None
+    approved: tuple[str, ...] = ()  # what a person's answer adds to the reasons
 
 
-async def settle(ports: Ports, view: CallView, decided: Any, parsed: Parsed, *, sync: bool) -> Settled:
-    """Bring what the authoriser answered to an end.
+async def settle(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *, sync: bool) -> Settled:
+    """Take a call through hooks, policy and, where it asks, a person.
 
     Args:
         ports: the gate's surroundings.
         view: the call.
-        decided: the authoriser's answer, perhaps to be awaited.
-        parsed: the arguments, in case nobody edits them.
+        parsed: its arguments.
+        began_ns: since when its deadline counts.
         sync: nothing can be waited for.
 
     Raises:
-        Denied: policy or person said no, nobody is there to ask, or the policy failed.
+        Denied: a hook, the policy or a person said no, nobody is there to ask, or one of them failed.
+        Ended: the call's abort or deadline came first.
     """
-    decision = await _checked(decided, view)
+    if ports.before:
+        parsed = await hooked(ports, view, parsed, began_ns, sync=sync)
+        view = view._replace(frozen=parsed[1])
+    epoch = _epoch(ports)
+    decision = await _decide(ports, view, began_ns, sync=sync)
     if decision.verdict == "allow":
-        return Settled(decision, parsed)
+        return Settled(decision, parsed, 0, epoch)
     if decision.verdict == "deny":
         raise _denied(decision)
-    approver = view.options.approver or ports.approver
     if sync:
         raise cannot_wait()
-    if approver is None:
-        raise Denied(
-            "; ".join((*decision.reasons, "nobody is there to ask")),
-            code="approval.no_approver",
-            reasons=(*decision.reasons, "nobody is there to ask"),
-            hint="give the host an approver, or allow this tool in its policy",
-        )
-    if view.frozen is None:
-        raise Denied("arguments that are no JSON can't be shown to a person", code="approval.not_json")
-    began = monotonic_ns()
-    answer = await _asked(ports, view, decision, view.frozen, approver)
-    waited = monotonic_ns() - began
-    by = answer.by or "a person"
-    if answer.arguments is None:
-        return Settled(Decision("allow", (*decision.reasons, f"approved by {by}")), parsed, waited)
-    edited = view.tool.parse(answer.arguments)
-    again = await _decide(ports, view._replace(frozen=edited[1]))
-    if again.verdict == "deny":
-        raise _denied(again)
-    return Settled(Decision("allow", (*again.reasons, f"edited and approved by {by}")), edited, waited)
+    began_asking = monotonic_ns()
+    answer = await _asked(ports, view, decision)
+    waited = monotonic_ns() - began_asking
+    said: tuple[str, ...] = (f"approved by {answer.by or 'a person'}",)
+    if answer.arguments is not None:
+        # An edit is a new call of the person's: it passes hooks and policy, and needs no second answer.
+        raw = from_json(answer.arguments) if view.tool.own_parser else answer.arguments
+        parsed = view.tool.parse(raw)
+        parsed = await hooked(ports, view._replace(frozen=parsed[1]), parsed, began_ns + waited, sync=sync)
+        view = view._replace(frozen=parsed[1])
+        decision = await _decide(ports, view, began_ns + waited, sync=sync)
+        if decision.verdict == "deny":
+            raise _denied(decision)
+        said = (f"edited and approved by {answer.by or 'a person'}",)
+    return Settled(Decision("allow", (*decision.reasons, *said)), parsed, waited, epoch, said)
 
 
-async def still_allowed(ports: Ports, view: CallView) -> Decision:
-    """Decide again, at the last moment, because the policy changed while the call waited.
+async def confirm(ports: Ports, view: CallView, settled: Settled, began_ns: int, *, sync: bool) -> Decision:
+    """The decision, made again if the policy changed while the call waited.
 
     Raises:
         Denied: it is no longer allowed without asking.
     """
-    decision = await _decide(ports, view)
-    if decision.verdict == "allow":
-        return decision
+    if _epoch(ports) == settled.epoch:
+        return settled.decision
+    decision = await _decide(ports, view, began_ns, sync=sync)
     if decision.verdict == "deny":
         raise _denied(decision)
-    raise Denied("the policy changed while the call waited", code="approval.stale", hint="call again")
+    if decision.verdict == "ask":
+        raise Denied("the policy changed while the call waited", code="approval.stale", hint="call again")
+    return Decision("allow", (*decision.reasons, *settled.approved))
 
 
-def policy_failed(failure: Exception) -> Denied:
+async def passed(ports: Ports, view: CallView, settled: Settled | None, began_ns: int, *, sync: bool) -> None:
+    """Let the engine's barrier have its word; what changed meanwhile counts.
+
+    Raises:
+        ToolError: the barrier refused.
+        Denied: the policy changed while it took its time.
+    """
+    options, tool = view.options, view.tool
+    if options.barrier is None:
+        return
+    pending = PendingCall(view.invocation_id, view.call_key, tool.id, tool.kind, tool.idempotent)
+    await watched(as_coroutine(options.barrier(pending)), options.abort, began_ns, options.deadline)
+    if settled is not None and ports.policy_epoch is not None:
+        await confirm(ports, view, settled, began_ns, sync=sync)
+
+
+def _epoch(ports: Ports) -> object:
+    if ports.policy_epoch is None:
+        return None
+    try:
+        return ports.policy_epoch()
+    except Exception as error:
+        raise _policy_failed(error) from error
+
+
+def _policy_failed(failure: BaseException) -> Denied:
     """A policy that raises denies; a denial that it raises itself keeps its words."""
     if isinstance(failure, Denied) and failure.invocation is None:
-        return Denied(str(failure), code=failure.code, hint=failure.hint, reasons=failure.reasons)
+        return failure
     return Denied(f"the policy failed: {type(failure).__name__}", code="permission.policy_failed")
 
 
@@ -95,70 +126,61 @@ def _denied(decision: Decision) -> Denied:
     )
 
 
-async def _decide(ports: Ports, view: CallView) -> Decision:
+async def _decide(ports: Ports, view: CallView, began_ns: int, *, sync: bool) -> Decision:
     if ports.authorize is None:
         return UNGOVERNED
     try:
-        decided = ports.authorize(view)
-    except Exception as error:
-        raise policy_failed(error) from error
-    return await _checked(decided, view)
+        decided: Any = ports.authorize(view)
+        if isawaitable(decided):
+            work, options = as_coroutine(decided, sync=sync), view.options
+            decided = await watched(work, options.abort, began_ns, options.deadline)
+    except RISING:
+        raise
+    except BaseException as error:
+        raise _policy_failed(error) from error
+    return _checked(decided)
 
 
-async def _checked(decided: Any, view: CallView) -> Decision:
-    if isawaitable(decided):
-        try:
-            decided = await watched(_awaited(decided), view.options.abort)
-        except CallCancelled:
-            raise
-        except Exception as error:
-            raise policy_failed(error) from error
-    if not isinstance(decided, Decision) or decided.verdict not in {"allow", "ask", "deny"}:
-        raise Denied(
-            f"the policy answered with {type(decided).__name__}, not a Decision",
-            code="permission.policy_failed",
-        )
-    return decided
+def _checked(decided: Any) -> Decision:
+    """A decision of the right shape; anything else is a policy that failed."""
+    if isinstance(decided, Decision) and decided.verdict in ("allow", "ask", "deny"):
+        reasons: Any = (decided.reasons,) if isinstance(decided.reasons, str) else decided.reasons
+        if isinstance(reasons, (list, tuple)) and all(isinstance(each, str) for each in cast("Any", reasons)):
+            return Decision(decided.verdict, tuple(cast("Any", reasons)))
+    raise Denied(
+        f"the policy answered with {type(decided).__name__}, which is no decision",
+        code="permission.policy_failed",
+    )
 
 
-async def _awaited(waiting: Awaitable[Any]) -> Any:
-    return await waiting
-
-
-async def _asked(
-    ports: Ports,
-    view: CallView,
-    decision: Decision,
-    frozen: str,
-    approver: Approver,
-) -> ApprovalAnswer:
+async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAnswer:
     """Ask, and make sure that the answer is for exactly this call."""
     tool, options = view.tool, view.options
+    approver = options.approver or ports.approver
+    if approver is None:
+        raise Denied(
+            "; ".join((*decision.reasons, "nobody is there to ask")),
+            code="approval.no_approver",
+            hint="give the host an approver, or allow this tool in its policy",
+            reasons=(*decision.reasons, "nobody is there to ask"),
+        )
+    if view.frozen is None:
+        raise Denied("arguments that are no JSON can't be shown to a person", code="approval.not_json")
     bound = _digest(ports, view)
-    asked = ApprovalAsked(
-        view.invocation_id,
-        tool.id,
-        tool.kind,
-        options.agent,
-        time_ns(),
-        frozen,
-        decision.reasons,
-        bound,
+    ports.emit(
+        ApprovalAsked(
+            view.invocation_id,
+            tool.id,
+            tool.kind,
+            options.agent,
+            time_ns(),
+            view.frozen,
+            decision.reasons,
+            bound,
+        ),
+        options,
     )
-    ports.emit(asked, options)
-    request = ApprovalRequest(
-        view.invocation_id,
-        view.call_key,
-        tool.id,
-        tool.kind,
-        tool.description,
-        frozen,
-        options.agent,
-        options.principal,
-        decision.reasons,
-        bound,
-    )
-    answer = await _answer(approver, request, options.abort)
+    answer = await _answer(approver, _request(view, view.frozen, decision, bound), options.abort)
     allowed = answer.allowed is True
     ports.emit(
         ApprovalAnswered(
@@ -167,14 +189,12 @@ async def _asked(
         options,
     )
     if not allowed:
+        said = f"refused by {answer.by or 'a person'}: {answer.reason or 'no reason given'}"
         raise Denied(
             answer.reason or "refused by the person who was asked",
             code="approval.denied",
-            reasons=(
-                *decision.reasons,
-                f"refused by {answer.by or 'a person'}: {answer.reason or 'no reason given'}",
-            ),
             hint="do not try the same call again",
+            reasons=(*decision.reasons, said),
         )
     if not answer.digest == bound == _digest(ports, view):
         raise Denied(
@@ -185,20 +205,46 @@ async def _asked(
     return answer
 
 
+def _request(view: CallView, frozen: str, decision: Decision, bound: str) -> ApprovalRequest:
+    return ApprovalRequest(
+        view.invocation_id,
+        view.call_key,
+        view.tool.id,
+        view.tool.kind,
+        view.tool.description,
+        frozen,
+        view.options.agent,
+        view.options.principal,
+        decision.reasons,
+        bound,
+    )
+
+
 async def _answer(approver: Approver, request: ApprovalRequest, abort: Abort | None) -> ApprovalAnswer:
     try:
-        answer: object = await watched(_awaited(approver.ask(request)), abort)
-    except CallCancelled:
+        answer: Any = await watched(as_coroutine(approver.ask(request)), abort)
+    except RISING:
         raise
-    except Exception as error:
+    except BaseException as error:
         raise Denied(f"the approver failed: {type(error).__name__}", code="approval.failed") from error
-    if not isinstance(answer, ApprovalAnswer):
-        raise Denied(f"the approver answered with {type(answer).__name__}", code="approval.failed")
+    said: Any = isinstance(answer, ApprovalAnswer) and (answer.reason, answer.by, answer.arguments)
+    if not said or not all(isinstance(each, str | None) for each in said):
+        raise Denied(
+            f"the approver answered with {type(answer).__name__}, which is no ApprovalAnswer",
+            code="approval.failed",
+        )
     return answer
 
 
 def _digest(ports: Ports, view: CallView) -> str:
-    """What an approval is bound to: tool, arguments, principal, agent and policy."""
-    epoch = None if ports.policy_epoch is None else ports.policy_epoch()
-    parts = (view.tool.id, view.tool.fingerprint, view.frozen, view.principal, view.agent, epoch)
+    """What an approval is bound to: this call of this tool, its arguments, principal, agent and policy."""
+    parts = (
+        view.call_key,
+        view.tool.id,
+        view.tool.fingerprint,
+        view.frozen,
+        view.principal,
+        view.agent,
+        _epoch(ports),
+    )
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()

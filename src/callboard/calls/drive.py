@@ -1,7 +1,7 @@
 """Ways into the gate beside awaiting it: from sync code, and as a batch."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from callboard.types import CallOutcome, ToolResult
@@ -25,14 +25,23 @@ def drive(passage: Passage) -> ToolResult[Any]:
     raise cannot_wait()
 
 
-async def batch(passages: Iterable[Passage]) -> list[CallOutcome]:
-    """All at once; one outcome for each, in call order, whatever some of them do."""
-    return list(await asyncio.gather(*[_settled(passage) for passage in passages]))
+async def batch(passages: Iterable[Callable[[], Passage]]) -> list[CallOutcome]:
+    """All at once; one outcome for each, in call order, whatever some of them do.
+
+    What is no call's own failure, such as a KeyboardInterrupt, rises when all have ended.
+    """
+    ended = await asyncio.gather(*[_settled(passage) for passage in passages], return_exceptions=True)
+    outcomes: list[CallOutcome] = []
+    for outcome in ended:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        outcomes.append(outcome)
+    return outcomes
 
 
-async def _settled(passage: Passage) -> CallOutcome:
+async def _settled(passage: Callable[[], Passage]) -> CallOutcome:
     try:
-        result = await passage
+        result = await passage()
     except Exception as error:  # noqa: BLE001 - the outcome carries it
         return CallOutcome(getattr(error, "invocation", None), None, error)
     return CallOutcome(result.invocation, result, None)

@@ -1,9 +1,11 @@
 """From whatever went wrong to the error that is raised, the record's facts, and the text for the model."""
 
+import logging
 import re
 from asyncio import CancelledError
 from difflib import get_close_matches
-from typing import NoReturn
+from inspect import iscoroutine
+from typing import Any, NoReturn
 
 from callboard.calls.ports import Ports
 from callboard.catalog import Snapshot
@@ -11,6 +13,7 @@ from callboard.errors import (
     Aborted,
     Ambiguous,
     CallCancelled,
+    DeadlineExceeded,
     Denied,
     InternalError,
     NeedsAsync,
@@ -22,10 +25,16 @@ from callboard.errors import (
 from callboard.events import CallStatus, Failure, ToolCallRecord
 from callboard.tools import RegisteredTool
 from callboard.types import Abort, ExecutionOptions
+from callboard.workers import CallerCancelled, Ended
 
 MAX_DEPTH = 16  # calls inside each other
-MAX_MESSAGE = 2_000
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+MAX_MESSAGE = 2_000  # characters of an error's text, and of its hint
+MAX_ID = 256  # characters of an unknown id that a record keeps
+_SHOWN_ID = 100  # and that an error shows
+_CREDENTIALS = re.compile(r"(?<=://)\S+(?=@)")
+# What is never a policy's or a hook's own failure: it rises through them.
+RISING = (KeyboardInterrupt, GeneratorExit, Aborted, CallerCancelled, Ended)
+_log = logging.getLogger("callboard.calls")
 
 
 def hidden(ports: Ports, tool: RegisteredTool, options: ExecutionOptions) -> bool:
@@ -36,34 +45,41 @@ def hidden(ports: Ports, tool: RegisteredTool, options: ExecutionOptions) -> boo
         options.agent is None or options.agent.rsplit("/", 1)[-1] not in tool.agents
     ):
         return True
-    return ports.visible is not None and not ports.visible(tool, options)
+    if ports.visible is None:
+        return False
+    try:
+        seen: Any = ports.visible(tool, options)
+    except Exception:  # noqa: BLE001 - logged: a look that fails shows nothing
+        _log.exception("`visible` failed for %s", tool.id)
+        return True
+    if iscoroutine(seen):  # a look can't be waited for, and a promise is no yes
+        seen.close()
+    return seen is not True
 
 
-def unavailable(
-    ports: Ports,
-    snapshot: Snapshot,
-    tool_id: str,
-    options: ExecutionOptions,
-) -> Unavailable:
+def unavailable(ports: Ports, snapshot: Snapshot, tool_id: str, options: ExecutionOptions) -> Unavailable:
     """One answer for unknown and hidden; names that are close come only from what this agent sees."""
     seen = [name for name, tool in snapshot.tools.items() if not hidden(ports, tool, options)]
+    shown = _shown(repr(tool_id), _SHOWN_ID)
     full = [name for name in snapshot.short_names.get(tool_id, ()) if name in seen]
     if len(full) > 1:
-        return Ambiguous(f"several tools are called {tool_id!r}", hint=f"use one of {', '.join(full)}")
-    close = full or get_close_matches(tool_id, seen, n=3)
+        return Ambiguous(f"several tools are called {shown}", hint=f"use one of {', '.join(full)}")
+    close = full or get_close_matches(tool_id[:_SHOWN_ID], seen, n=3)
     return Unavailable(
-        f"there is no tool {tool_id!r}",
+        f"there is no tool {shown}",
         hint=f"did you mean {', '.join(close)}?" if close else "call one of the tools that are listed",
     )
 
 
 def not_now(tool_id: str, chain: tuple[str, ...], abort: Abort | None, *, needs_async: bool) -> ToolError:
-    """Why a call that was found can't even begin."""
+    """Why a call that was found can't begin."""
     if needs_async:
         return NeedsAsync(f"{tool_id} is asynchronous", hint="use invoke_async")
     if len(chain) > MAX_DEPTH:
         return TooDeep(f"more than {MAX_DEPTH} calls inside each other")
-    return CallCancelled(f"the call was stopped: {None if abort is None else abort.reason}")
+    if abort is not None and abort.reason is not None:
+        return CallCancelled(f"the call was stopped: {abort.reason}")
+    return DeadlineExceeded("the call reached its deadline before it could start")
 
 
 def fail(tool: RegisteredTool, call_id: str, failure: BaseException) -> NoReturn:
@@ -80,27 +96,53 @@ def _tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) ->
         return ToolError(f"the tool called exit({failure.code})", code="tool.exited")
     if tool.mask_errors and not isinstance(failure, ToolError):
         return ToolError(f"the tool failed; its operator finds the reason under {call_id}")
-    code, hint = getattr(failure, "code", None), getattr(failure, "hint", None)
-    return ToolError(
-        _shown(str(failure)) or type(failure).__name__,
-        code=code if isinstance(code, str) and code else None,
-        hint=_shown(hint) if isinstance(hint, str) and hint else None,
-    )
+    return ToolError(text_of(failure), code=_attribute(failure, "code"), hint=_attribute(failure, "hint"))
 
 
 def ending(failure: BaseException, call_id: str) -> tuple[BaseException, CallStatus]:
     """The error that a call ends with, and the status that its record gets."""
-    if isinstance(failure, ToolError):
-        return failure, failure.status
-    if isinstance(failure, CancelledError):
+    if isinstance(failure, Ended):
+        return _renewed(failure.error), failure.error.status
+    if isinstance(failure, CallerCancelled):
         rising = CancelledError(*failure.args)  # the plain class: `asyncio.timeout` looks for no other
         rising.__cause__ = failure.__cause__
-        return rising, "unknown" if isinstance(failure.__cause__, OutcomeUnknown) else "cancelled"
-    if isinstance(failure, Exception):  # ours: its text stays here, as the cause
-        error = InternalError(f"Callboard failed, see {call_id}")
-        error.__cause__ = failure
-        return error, "failed"
-    return failure, "interrupted"
+        return rising, "unknown" if isinstance(failure.__cause__, Ended) else "cancelled"
+    if isinstance(failure, Aborted):
+        return CallCancelled(f"the call was stopped: {failure.reason}"), "cancelled"
+    if isinstance(failure, ToolError):
+        error = _renewed(failure)
+        return error, error.status
+    if isinstance(failure, KeyboardInterrupt | GeneratorExit):
+        return failure, "interrupted"
+    error = InternalError(f"Callboard failed, see {call_id}")  # its text stays here, as the cause
+    error.__cause__ = failure
+    return error, "failed"
+
+
+# The classes whose status a call may end with; of a class of the host's own, the one that it comes from.
+_STATUS_CLASSES = (
+    Ambiguous,
+    Unavailable,
+    Denied,
+    CallCancelled,
+    OutcomeUnknown,
+    InternalError,
+)
+
+
+def _renewed(failure: ToolError) -> ToolError:
+    """The same error as a new object: policies and parsers may raise one that they share or borrowed."""
+    made = type(failure)
+    if made.__module__ != ToolError.__module__:
+        made = next((known for known in _STATUS_CLASSES if isinstance(failure, known)), ToolError)
+    code, hint = _attribute(failure, "code"), _attribute(failure, "hint")
+    if isinstance(failure, Denied):
+        reasons = tuple(_shown(str(reason)) for reason in failure.reasons)
+        error: ToolError = Denied(text_of(failure), code=code, hint=hint, reasons=reasons)
+    else:
+        error = made(text_of(failure), code=code, hint=hint)
+    error.__cause__ = failure.__cause__
+    return error.with_traceback(failure.__traceback__)
 
 
 def denial_of(error: BaseException) -> tuple[str, tuple[str, ...]] | None:
@@ -110,23 +152,23 @@ def denial_of(error: BaseException) -> tuple[str, tuple[str, ...]] | None:
 
 def failure_of(ports: Ports, error: BaseException) -> Failure:
     """The record's account of an error."""
-    code = getattr(error, "code", None)
-    if not isinstance(code, str):
+    code = _attribute(error, "code")
+    if code is None:
         code = "call.cancelled" if isinstance(error, CancelledError) else "call.interrupted"
     if ports.errors.error_code is not None:
         try:
-            code = ports.errors.error_code(error)
-        except Exception:  # noqa: BLE001 - the host's factory failed: our own code stands
-            code = str(code)
-    return Failure(code, str(error) or type(error).__name__, getattr(error, "hint", None))
+            own: Any = ports.errors.error_code(error)
+        except Exception:  # noqa: BLE001 - logged: our own code stands
+            _log.exception("`error_code` failed")
+        else:
+            code = own if isinstance(own, str) else code
+    return Failure(code, text_of(error), _attribute(error, "hint"))
 
 
 def with_record(ports: Ports, error: BaseException, record: ToolCallRecord) -> BaseException:
     """The error that is raised, carrying the record where it can."""
     if isinstance(error, Unavailable) and ports.errors.unavailable is not None:
-        made = ports.errors.unavailable(record.tool_id)
-        made.__cause__ = error
-        error = made
+        error = _hosts_own(ports, error, record.tool_id)
     if isinstance(error, Exception):
         try:
             error.invocation = record  # type: ignore[attr-defined]
@@ -135,6 +177,36 @@ def with_record(ports: Ports, error: BaseException, record: ToolCallRecord) -> B
     return error
 
 
-def _shown(text: str) -> str:
-    text = _CREDENTIALS.sub("***", text)
-    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}… ({len(text)} characters)"
+def _hosts_own(ports: Ports, error: Unavailable, tool_id: str) -> Exception:
+    made: object = None
+    try:
+        made = None if ports.errors.unavailable is None else ports.errors.unavailable(tool_id)
+    except Exception:  # noqa: BLE001 - logged: our own error stands
+        _log.exception("`unavailable` failed")
+    if not isinstance(made, Exception):
+        return error
+    made.__cause__ = error
+    return made
+
+
+def text_of(failure: BaseException) -> str:
+    """Its text for a person or a model: capped, credentials masked, never empty, whatever its class does."""
+    try:
+        text = str(failure)
+    except Exception:  # noqa: BLE001 - a class whose own text fails is named
+        text = ""
+    return _shown(text) or type(failure).__name__
+
+
+def _attribute(failure: BaseException, name: str) -> str | None:
+    try:
+        value: Any = getattr(failure, name, None)
+    except Exception:  # noqa: BLE001 - a property of the tool's own class
+        return None
+    return _shown(value) if isinstance(value, str) and value else None
+
+
+def _shown(text: str, room: int = MAX_MESSAGE) -> str:
+    if len(text) > room:
+        text = f"{text[:room]}… ({len(text)} characters)"
+    return _CREDENTIALS.sub("***", text.encode("utf-8", "backslashreplace").decode())

@@ -5,9 +5,10 @@ from functools import partial
 from time import monotonic_ns, time_ns
 from typing import Any
 
-from callboard.calls.decide import policy_failed, settle, still_allowed
+from callboard.calls.decide import confirm, passed, settle
 from callboard.calls.failures import (
     MAX_DEPTH,
+    MAX_ID,
     denial_of,
     ending,
     fail,
@@ -17,20 +18,14 @@ from callboard.calls.failures import (
     unavailable,
     with_record,
 )
-from callboard.calls.hooks import hooked
-from callboard.calls.ports import Ports, call_ids, current_chain
-from callboard.calls.results import MAX_CONTENT, PLACEHOLDER, capped, report
+from callboard.calls.inherit import inherited
+from callboard.calls.ports import Frame, Ports, call_ids, current_frame
+from callboard.calls.results import MAX_CONTENT, capped, placeholder, report
 from callboard.catalog import Snapshot
-from callboard.errors import (
-    Aborted,
-    CallCancelled,
-    DeadlineExceeded,
-    OutcomeUnknown,
-)
 from callboard.events import CallStarted, ToolCallRecord
-from callboard.policy import UNGOVERNED, CallView, Decision
-from callboard.types import ExecutionOptions, PendingCall, ToolContext, ToolResult
-from callboard.workers import CallerCancelled, resumed, watched
+from callboard.policy import UNGOVERNED, CallView
+from callboard.types import ExecutionOptions, ToolContext, ToolResult
+from callboard.workers import CallerCancelled, Ended, resumed, watched
 
 new: Any = vars(tuple)["__new__"]  # a NamedTuple's own constructor takes twice the time
 
@@ -41,68 +36,62 @@ async def gate(
     """Take one call from its raw arguments to its terminal record; return its result or raise."""
     at, began = time_ns(), monotonic_ns()
     call_id = next(call_ids[0])
-    outer = current_chain.get()
+    outer, frame = (), current_frame.get()
+    if frame is not None:
+        outer, options = frame.chain, inherited(frame, ports, options)
     chain = outer + (call_id,)  # noqa: RUF005 - twice as fast
-    token = current_chain.set(chain)
+    token = current_frame.set(new(Frame, (chain, options, ports, began)))
     abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
-    frozen = error = value = result = lock = job = context = verdict = debug_steps = None
+    frozen = error = value = result = lock = job = context = verdict = debug_steps = risen = None
     kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
     try:
         # 1. Find it, as far as this agent sees it.
         found = snapshot.plans.get(tool_id)
         if found is None:
+            tool_id = tool_id[:MAX_ID]
             raise unavailable(ports, snapshot, tool_id, options)
         tool, plan = found
-        kind, parse, work, simulation, threaded, wants_context, serial, agents, finish, debug_steps = plan
+        kind, parse, work, simulation, wants_context, serial, agents, finish, debug_steps = plan
         restricted = options.grant is not None or agents is not None or ports.visible is not None
         if restricted and hidden(ports, tool, options):
             raise unavailable(ports, snapshot, tool_id, options)
         simulated = options.simulate is True and kind != "read"
-        work, waits = simulation if simulated else work
+        work, waits, threaded = simulation if simulated else work
         if (sync and waits) or len(chain) > MAX_DEPTH or (abort is not None and abort.reason is not None):
             raise not_now(tool_id, chain, abort, needs_async=sync and waits)
         # 2. Parse.
         arguments, frozen, repaired = parse(raw)
-        # 3. Hooks; what they rewrite is parsed again.
-        if ports.before:
-            view = new(CallView, (tool, frozen, call_id, key, options))
-            arguments, frozen, repaired = await hooked(ports, view, (arguments, frozen, repaired), sync=sync)
-        # 4. Decide.
-        if ports.authorize is None:
-            (verdict, reasons), epoch = UNGOVERNED, None
+        # 3. Hooks, 4. decide.
+        if ports.authorize is None and not ports.before:
+            (verdict, reasons), settled = UNGOVERNED, None
         else:
-            epoch = None if ports.policy_epoch is None else ports.policy_epoch()
             view = new(CallView, (tool, frozen, call_id, key, options))
-            try:
-                decision = ports.authorize(view)
-            except Exception as failure:
-                raise policy_failed(failure) from failure
-            if type(decision) is not Decision or decision.verdict != "allow":
-                parsed = (arguments, frozen, repaired)
-                decision, parsed, waited = await settle(ports, view, decision, parsed, sync=sync)
-                arguments, frozen, repaired = parsed  # a person may have edited them
-                began += waited  # the deadline stands still while a person is asked
-            verdict, reasons = decision
+            settled = await settle(ports, view, (arguments, frozen, repaired), began, sync=sync)
+            (verdict, reasons), (arguments, frozen, repaired), waited, *_ = settled
+            began += waited  # the deadline stands still while a person is asked
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
             await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
             lock = serial
-        if epoch is not None and ports.policy_epoch is not None and ports.policy_epoch() != epoch:
-            verdict, reasons = await still_allowed(
-                ports, new(CallView, (tool, frozen, call_id, key, options))
-            )
-        if options.barrier is not None:
-            await options.barrier(new(PendingCall, (call_id, key, tool_id, kind, tool.idempotent)))
+        view = new(CallView, (tool, frozen, call_id, key, options))
+        if settled is not None and ports.policy_epoch is not None:
+            verdict, reasons = await confirm(ports, view, settled, began, sync=sync)
+        if (abort is not None and abort.reason is not None) or (
+            deadline is not None and monotonic_ns() - began > deadline * 1e9
+        ):
+            raise not_now(tool_id, chain, abort, needs_async=False)
         ports.emit(new(CallStarted, (
             call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
             simulated, verdict, reasons,
         )), options)  # fmt: skip
+        if options.barrier is not None:
+            await passed(ports, view, settled, began, sync=sync)
         # 6. Run, or simulate.
         if wants_context:
             context = ToolContext(options, call_id, key, partial(report, ports, call_id, tool, options))
         try:
             if work is None:
-                value, result, content = PLACEHOLDER
+                value, result, content = placeholder()
             elif waits:
                 begun = work(arguments, context)  # its first step here: one that never waits ends in it
                 value = await resumed(begun, begun.send(None), abort, began, deadline)
@@ -110,19 +99,19 @@ async def gate(
                 value = work(arguments, context)
             else:
                 job = ports.pool.submit(partial(work, arguments, context))
+                if lock is not None:
+                    job.when_done(partial(ports.locks.release, lock, call_id))
                 writes = kind != "read" and not simulated
                 value = await watched(job.outcome(writes=writes), abort, began, deadline)
         except StopIteration as done:
             value = done.value if waits else fail(tool, call_id, done)
-        except (CallCancelled, DeadlineExceeded, OutcomeUnknown) as failure:
-            if failure.invocation is not None:  # of a call inside this one
-                fail(tool, call_id, failure)
-            if job is None or not job.finished or job.error is not None:
+        except (Ended, CallerCancelled) as failure:
+            if job is None or not job.succeeded:
                 raise
-            value, late = job.value, True  # it ended in the same moment: nothing is lost
-        except CallerCancelled:
+            value, late, risen = job.value, True, failure  # it ended in the same moment: nothing is lost
+        except (KeyboardInterrupt, GeneratorExit):
             raise
-        except (Exception, SystemExit, Aborted, CancelledError) as failure:  # noqa: BLE001 - any tool's
+        except BaseException as failure:  # noqa: BLE001 - any tool's
             fail(tool, call_id, failure)
         # 7. Check what came back.
         if work is not None:
@@ -132,26 +121,26 @@ async def gate(
     except BaseException as failure:  # noqa: BLE001 - recorded, then raised again
         error, status = ending(failure, call_id)
         verdict, reasons = denial_of(error) or (verdict, reasons)
-    try:  # noqa: SIM105 - a `with` would cost each call half a microsecond
-        current_chain.reset(token)
-    except ValueError:  # closed from another context, where the chain never was
-        pass
-    if error is not None and context is not None:
-        context.end(status)
-    if lock is not None:
-        ports.locks.release(lock, call_id, job)
+    finally:
+        if lock is not None and job is None:
+            ports.locks.release(lock, call_id)
+        try:  # noqa: SIM105 - a `with` would cost each call half a microsecond
+            current_frame.reset(token)
+        except ValueError:  # closed from another context, where the frame never was
+            pass
     # 8. Record.
     duration = monotonic_ns() - began
     record = new(ToolCallRecord, (
         call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
         repaired, simulated, late or (deadline is not None and status == "ok" and duration > deadline * 1e9),
-        verdict, reasons, None if error else result, error and failure_of(ports, error),
-        debug_steps,
+        verdict, reasons, None if error else result, error and failure_of(ports, error), debug_steps,
     ))  # fmt: skip
     ports.emit(record, options)
-    if error is None:
+    if context is not None:
+        context.end(None if error is None else status)
+    if error is None and not isinstance(risen, CallerCancelled):
         return new(ToolResult, (value, content, record))
     try:
-        raise with_record(ports, error, record)
+        raise with_record(ports, error, record) if error is not None else CancelledError
     finally:
-        del error  # its traceback holds this frame
+        del error, risen  # their tracebacks hold this frame

@@ -1,28 +1,34 @@
 """Step 3 of the gate: before-hooks."""
 
+from collections.abc import Coroutine
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from typing import Any
 
+from callboard.calls.failures import RISING
 from callboard.calls.ports import BeforeHook, Ports
 from callboard.errors import Denied, ToolError
 from callboard.policy import CallView
 from callboard.tools.entry import Parsed
-from callboard.workers import watched
+from callboard.workers import cannot_wait, watched
 
 
-async def hooked(ports: Ports, view: CallView, parsed: Parsed, *, sync: bool) -> Parsed:
+async def hooked(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *, sync: bool) -> Parsed:
     """Run the hooks in order; each sees what the one before made of the arguments.
 
     Raises:
-        Denied: a hook failed.
+        Denied: a hook failed, or had to be waited for in a sync call.
         InvalidArguments: what a hook made of the arguments is not what the tool takes.
+        Ended: the call's abort or deadline came first.
     """
     for hook in ports.before:
         try:
-            rewritten = await _answer(ports, hook, view, sync=sync)
-        except ToolError:
+            rewritten = await _answer(ports, hook, view, began_ns, sync=sync)
+        except RISING:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if isinstance(error, ToolError) and error.invocation is None:
+                raise  # its own words
             name = getattr(hook, "__qualname__", type(hook).__qualname__)
             raise Denied(
                 f"the hook {name} failed: {type(error).__name__}", code="permission.hook_failed"
@@ -33,11 +39,31 @@ async def hooked(ports: Ports, view: CallView, parsed: Parsed, *, sync: bool) ->
     return parsed
 
 
-async def _answer(ports: Ports, hook: BeforeHook, view: CallView, *, sync: bool) -> object:
+async def _answer(ports: Ports, hook: BeforeHook, view: CallView, began_ns: int, *, sync: bool) -> Any:
     """A plain function gets a thread where it would block an event loop."""
+    abort, deadline = view.options.abort, view.options.deadline
     if sync or iscoroutinefunction(hook):
         answer = hook(view)
     else:
         job = ports.pool.submit(partial(hook, view))
-        answer = await watched(job.outcome(writes=False), view.options.abort)
-    return await answer if isawaitable(answer) else answer
+        answer = await watched(job.outcome(writes=False), abort, began_ns, deadline)
+    if not isawaitable(answer):
+        return answer
+    return await watched(as_coroutine(answer, sync=sync), abort, began_ns, deadline)
+
+
+def as_coroutine(waiting: Any, *, sync: bool = False) -> Coroutine[Any, Any, Any]:
+    """Any awaitable, as what can be driven by hand.
+
+    Raises:
+        Denied: a sync call can't wait for it.
+    """
+    if sync:
+        if iscoroutine(waiting):
+            waiting.close()
+        raise cannot_wait()
+    return waiting if iscoroutine(waiting) else _awaited(waiting)
+
+
+async def _awaited(waiting: Any) -> Any:
+    return await waiting

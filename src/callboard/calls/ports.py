@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from callboard.events import CallEvent
@@ -42,8 +42,17 @@ class Ports:
     pool: ThreadPool = field(default_factory=shared_pool)
 
 
-# The invocation ids of the calls around the running code, outermost first.
-current_chain: ContextVar[tuple[str, ...]] = ContextVar("current_chain", default=())
+class Frame(NamedTuple):
+    """The call that code runs in: what a call inside it inherits."""
+
+    chain: tuple[str, ...]  # invocation ids, outermost first
+    options: ExecutionOptions
+    ports: Ports
+    began_ns: int  # on the monotonic clock
+
+
+current_frame: ContextVar[Frame | None] = ContextVar("current_frame", default=None)
+
 
 # Draws invocation ids: a prefix that no other process has, and a count. One entry, replaced after a fork.
 call_ids: list[Iterator[str]] = []

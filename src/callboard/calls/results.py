@@ -1,5 +1,7 @@
 """Step 7 of the gate: what is kept of a result, what the model sees of a large one, and progress."""
 
+import logging
+from dataclasses import replace
 from itertools import count
 from time import time_ns
 from typing import Any
@@ -7,18 +9,22 @@ from typing import Any
 from pydantic_core import to_json
 
 from callboard.calls.ports import Ports
-from callboard.conversation import ContentPart
+from callboard.conversation import ContentPart, Text
 from callboard.events import CallProgress
 from callboard.tools import RegisteredTool
 from callboard.types import ExecutionOptions
 
 MAX_CONTENT = 100_000  # characters of one result that a model sees
 MAX_RECORD = 4_000_000  # characters of one result that a record keeps without a blob store
-_SIMULATED: dict[str, Any] = {"ok": True, "simulated": True, "unvalidated": True}
 _SIMULATED_JSON = '{"ok":true,"simulated":true,"unvalidated":true}'
-PLACEHOLDER: tuple[Any, str, str] = (_SIMULATED, _SIMULATED_JSON, _SIMULATED_JSON)
+_log = logging.getLogger("callboard.calls")
 
 _progress = count(1)
+
+
+def placeholder() -> tuple[Any, str, str]:
+    """The whole answer of a simulated write that brings no simulation."""
+    return {"ok": True, "simulated": True, "unvalidated": True}, _SIMULATED_JSON, _SIMULATED_JSON
 
 
 def capped(
@@ -27,12 +33,34 @@ def capped(
     content: str | tuple[ContentPart, ...],
 ) -> tuple[str, str | tuple[ContentPart, ...]]:
     """Head and tail for the model; the full copy stays in the record, or in the host's blobs."""
-    kept = result
+    return _kept(ports, result), _shown(content)
+
+
+def _kept(ports: Ports, result: str) -> str:
     if ports.blobs is not None:
-        kept = to_json({"blob": ports.blobs.put(result), "length": len(result)}).decode()
-    elif len(result) > MAX_RECORD:
-        kept = to_json({"truncated": head_and_tail(result, MAX_RECORD), "length": len(result)}).decode()
-    return kept, head_and_tail(content, MAX_CONTENT) if isinstance(content, str) else content
+        try:
+            handle: object = ports.blobs.put(result)
+            return to_json({"blob": handle, "length": len(result)}).decode()
+        except Exception:  # noqa: BLE001 - logged: the call succeeded, whatever the store does
+            _log.exception("a result of %d characters could not be stored as a blob", len(result))
+    if len(result) <= MAX_RECORD:
+        return result
+    return to_json({"truncated": head_and_tail(result, MAX_RECORD), "length": len(result)}).decode()
+
+
+def _shown(content: str | tuple[ContentPart, ...]) -> str | tuple[ContentPart, ...]:
+    """Text is bounded, in parts by their sum; what is no text is the provider's to bound."""
+    if isinstance(content, str):
+        return head_and_tail(content, MAX_CONTENT)
+    room = MAX_CONTENT
+    parts: list[ContentPart] = []
+    for part in content:
+        if isinstance(part, Text):
+            parts.append(replace(part, text=head_and_tail(part.text, room)))
+            room = max(0, room - len(part.text))
+        else:
+            parts.append(part)
+    return tuple(parts)
 
 
 def head_and_tail(text: str, room: int) -> str:
@@ -40,15 +68,15 @@ def head_and_tail(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     half = room // 2
-    return f"{text[:half]}\n[... showing {2 * half} of {len(text)} characters ...]\n{text[-half:]}"
+    tail = text[-half:] if half else ""
+    return f"{text[:half]}\n[... showing {2 * half} of {len(text)} characters ...]\n{tail}"
 
 
 def report(ports: Ports, call_id: str, tool: RegisteredTool, options: ExecutionOptions, value: Any) -> None:
-    """Tell observers what a running tool reported; what is no JSON is shown as text."""
-    text = to_json(value, fallback=repr, inf_nan_mode="strings").decode()
-    ports.emit(
-        CallProgress(
-            call_id, tool.id, tool.kind, next(_progress), time_ns(), head_and_tail(text, MAX_CONTENT)
-        ),
-        options,
-    )
+    """Tell observers what a running tool reported; what is no JSON is shown as text, and nothing fails."""
+    try:
+        text = to_json(value, fallback=repr, inf_nan_mode="strings").decode()
+    except Exception:  # noqa: BLE001 - surrogates, cycles, a bad repr: progress never fails its tool
+        text = to_json(f"a {type(value).__name__} that can't be shown").decode()
+    shown = head_and_tail(text, MAX_CONTENT)
+    ports.emit(CallProgress(call_id, tool.id, tool.kind, next(_progress), time_ns(), shown), options)

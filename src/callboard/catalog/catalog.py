@@ -1,5 +1,6 @@
 """The mutable catalog, and its immutable snapshots."""
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -22,9 +23,18 @@ class Snapshot(NamedTuple):
 
 
 class Catalog:
-    """All tools, each with its owner, in declaration order."""
+    """All tools, each with its owner, in declaration order. Safe from any thread."""
 
-    __slots__ = ("_number", "_owners", "_short_names", "_tools", "_toolsets", "published", "sealed")
+    __slots__ = (
+        "_lock",
+        "_number",
+        "_owners",
+        "_short_names",
+        "_tools",
+        "_toolsets",
+        "published",
+        "sealed",
+    )
 
     def __init__(self) -> None:
         self._tools: dict[str, RegisteredTool] = {}
@@ -34,6 +44,7 @@ class Catalog:
         self._number = 0
         self.published: Snapshot | None = None  # None after a change, until somebody looks
         self.sealed = False
+        self._lock = threading.RLock()
 
     def add(self, tools: Iterable[RegisteredTool], owner: str = HOST) -> None:
         """Add tools: all or nothing.
@@ -42,21 +53,18 @@ class Catalog:
             SealedError: the catalog is closed.
             RegistrationError: an id is taken; the first owner keeps it.
         """
-        if self.sealed:
-            raise SealedError("the registry is sealed", hint="register before seal()")
-        fresh: dict[str, RegisteredTool] = {}
-        for tool in tools:
-            if tool.id in self._tools or tool.id in fresh:
-                holder = self._owners.get(tool.id, owner)
-                raise RegistrationError(
-                    f"tool {tool.id!r} is registered already, by {holder}",
-                    code="tool.duplicate",
-                    hint="choose another name, or put the tools into toolsets with a prefix",
-                )
-            fresh[tool.id] = tool
-        self._tools.update(fresh)
-        self._owners.update(dict.fromkeys(fresh, owner))
-        self._changed()
+        entries = tuple(tools)  # whatever makes them runs outside of the lock
+        with self._lock:
+            if self.sealed:
+                raise SealedError("the registry is sealed", hint="register before seal()")
+            fresh: dict[str, RegisteredTool] = {}
+            for tool in entries:
+                if tool.id in self._tools or tool.id in fresh:
+                    raise _taken(tool.id, self._owners.get(tool.id, owner))
+                fresh[tool.id] = tool
+            self._tools.update(fresh)
+            self._owners.update(dict.fromkeys(fresh, owner))
+            self._changed()
 
     def add_toolset(self, toolset: Toolset, owner: str = HOST) -> None:
         """Add a toolset: all or nothing.
@@ -64,59 +72,61 @@ class Catalog:
         Raises:
             RegistrationError: its name or one of its ids is taken, or a tool can't work.
         """
-        if toolset.name in self._toolsets:
-            raise RegistrationError(
-                f"toolset {toolset.name!r} is registered already", code="toolset.duplicate"
-            )
         entries = toolset.entries()
-        self.add(entries, owner)
-        self._toolsets[toolset.name] = owner
-        if toolset.prefix is not None:
-            for entry in entries:
+        with self._lock:
+            if toolset.name in self._toolsets:
+                raise RegistrationError(
+                    f"toolset {toolset.name!r} is registered already", code="toolset.duplicate"
+                )
+            self.add(entries, owner)
+            self._toolsets[toolset.name] = owner
+            for entry in entries if toolset.prefix is not None else ():
                 short = entry.id.removeprefix(f"{toolset.prefix}-")
                 self._short_names[short] = (*self._short_names.get(short, ()), entry.id)
 
     def remove(self, owner: str) -> tuple[str, ...]:
         """Take back everything that an owner contributed; returns the ids."""
-        gone = tuple(name for name, holder in self._owners.items() if holder == owner)
-        for name in gone:
-            del self._tools[name], self._owners[name]
-        for toolset in [name for name, holder in self._toolsets.items() if holder == owner]:
-            del self._toolsets[toolset]
-        for short, ids in list(self._short_names.items()):
-            left = tuple(name for name in ids if name in self._tools)
-            if left:
-                self._short_names[short] = left
-            else:
-                del self._short_names[short]
-        if gone:
+        with self._lock:
+            gone = tuple(name for name, holder in self._owners.items() if holder == owner)
+            for name in gone:
+                del self._tools[name], self._owners[name]
+            self._toolsets = {name: by for name, by in self._toolsets.items() if by != owner}
+            left = {
+                short: tuple(name for name in ids if name in self._tools)
+                for short, ids in self._short_names.items()
+            }
+            self._short_names = {short: ids for short, ids in left.items() if ids}
             self._changed()
         return gone
 
     def seal(self) -> None:
         """Close it to registration. What is there stays as it is."""
-        self.sealed = True
+        with self._lock:
+            self.sealed = True
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot, made at the first look after a change."""
-        if self.published is None:
-            self.published = Snapshot(
-                self._number,
-                MappingProxyType(dict(self._tools)),
-                {name: (tool, tool.plan) for name, tool in self._tools.items()},
-                MappingProxyType(dict(self._short_names)),
-            )
-        return self.published
+        with self._lock:
+            if self.published is None:
+                self.published = Snapshot(
+                    self._number,
+                    MappingProxyType(dict(self._tools)),
+                    {name: (tool, tool.plan) for name, tool in self._tools.items()},
+                    MappingProxyType(dict(self._short_names)),
+                )
+            return self.published
 
     def copy(self) -> "Catalog":
         """An open catalog with the same tools and owners; the two go their own ways from here."""
         made = Catalog()
-        made._tools = dict(self._tools)
-        made._owners = dict(self._owners)
-        made._toolsets = dict(self._toolsets)
-        made._short_names = dict(self._short_names)
-        made._number = self._number
+        with self._lock:
+            made._tools = dict(self._tools)
+            made._owners = dict(self._owners)
+            made._toolsets = dict(self._toolsets)
+            made._short_names = dict(self._short_names)
+            made._number = self._number
+            made.published = self.published
         return made
 
     def live(self) -> Iterator[RegisteredTool]:
@@ -124,13 +134,21 @@ class Catalog:
         seen: set[str] = set()
         number = -1
         while number != self._number:
-            number = self._number
-            for name, tool in tuple(self._tools.items()):
-                if name in seen or name not in self._tools:
-                    continue
-                seen.add(name)
-                yield tool
+            with self._lock:
+                number, tools = self._number, tuple(self._tools.items())
+            for name, tool in tools:
+                if name not in seen and name in self._tools:
+                    seen.add(name)
+                    yield tool
 
     def _changed(self) -> None:
         self._number += 1
         self.published = None
+
+
+def _taken(tool_id: str, holder: str) -> RegistrationError:
+    return RegistrationError(
+        f"tool {tool_id!r} is registered already, by {holder}",
+        code="tool.duplicate",
+        hint="choose another name, or put the tools into toolsets with a prefix",
+    )

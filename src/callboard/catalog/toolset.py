@@ -1,11 +1,15 @@
 """An ordered, named group of tools with one owner."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from callboard.errors import RegistrationError
 from callboard.tools import RegisteredTool, registered
+from callboard.tools.registration import OWN_LOCK
+
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,11 @@ class Toolset:
         object.__setattr__(self, "prefix", prefix)
         if not name:
             raise RegistrationError("a toolset needs a name")
+        if prefix is not None and not _PREFIX.fullmatch(prefix):
+            raise RegistrationError(
+                f"toolset {name!r}: the prefix {prefix[:60]!r} is no name",
+                hint="use letters, digits, _, - and .",
+            )
 
     def entries(self) -> list[RegisteredTool]:
         """The tools in the form in which a registry keeps them, under their full ids.
@@ -36,6 +45,11 @@ class Toolset:
             RegistrationError: for a tool that can't work.
         """
         entries = [registered(tool) for tool in self.tools]
-        if self.prefix is None:
-            return entries
-        return [replace(entry, id=f"{self.prefix}-{entry.id}") for entry in entries]
+        return entries if self.prefix is None else [_prefixed(entry, self.prefix) for entry in entries]
+
+
+def _prefixed(entry: RegisteredTool, prefix: str) -> RegisteredTool:
+    """The entry under its full id; a lock of its own is of that id, too."""
+    full = f"{prefix}-{entry.id}"
+    own = entry.serial == f"{OWN_LOCK}{entry.id}"
+    return replace(entry, id=full, serial=f"{OWN_LOCK}{full}" if own else entry.serial)

@@ -79,12 +79,12 @@ class ToolCallRecord(NamedTuple):
     principal: tuple[str | None, ...] | None  # user, tenant
     agent: str | None
     started_ns: int  # wall clock, Unix time
-    duration_ns: int
+    duration_ns: int  # of the call's own work: waiting for a person is left out
     status: CallStatus
     arguments: str | None  # the JSON text that passed; None where nothing did
     repaired: bool
     simulated: bool
-    late: bool  # it ended after its deadline, in a thread that could not be stopped
+    late: bool  # it came to its end after it was told to: after its deadline, or with its abort
     verdict: str | None  # allow or deny; None where the call never came to a decision
     reasons: tuple[str, ...]
     result: str | None  # JSON text of the value

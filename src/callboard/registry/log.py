@@ -2,41 +2,60 @@
 
 import logging
 import threading
+from asyncio import CancelledError
 from collections import deque
 from itertools import count
 
-from callboard.events import CallEvent, EventName, Listener, ToolCallRecord
-from callboard.events.calls import event_name
+from callboard.events import CallEvent, CallProgress, EventName, Listener, ToolCallRecord, event_name
 from callboard.types import ExecutionOptions
+from callboard.workers import renewed_after_fork
 
-LARGE = 4_096  # characters of a result that count against the log's size
+LARGE = 4_096  # characters of a fact that count against the log's size
+_SLACK = 256  # facts that may be kept too many until the log is trimmed
 _log = logging.getLogger("callboard.registry")
 
 
 class CallLog:
-    """Keeps the newest facts; listeners hear of all of them, in order, in the thread of the call."""
+    """Keeps the newest facts; listeners hear of all of them, in order, in the thread of the call.
 
-    __slots__ = ("_emitted", "_kept", "_large", "_listeners", "_lock", "_max_bytes", "_number")
+    Appending takes no lock: what is too much goes every few hundred facts, or when a large one comes.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_emitted",
+        "_kept",
+        "_listeners",
+        "_lock",
+        "_max_bytes",
+        "_max_events",
+        "_number",
+    )
 
     def __init__(self, max_events: int, max_bytes: int, listeners: tuple[Listener, ...]) -> None:
-        self._kept: deque[CallEvent] = deque(maxlen=max_events)
+        self._kept: deque[CallEvent] = deque()
         self._number = count(1)
         self._emitted = 0
-        self._large = 0  # characters of large facts since they were last counted
+        self._max_events = max_events
         self._max_bytes = max_bytes
         self._listeners = listeners
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start with a lock that nobody holds."""
         self._lock = threading.Lock()
 
     def emit(self, event: CallEvent, options: ExecutionOptions) -> None:
         """Record one fact. A listener that fails is logged and never disturbs the call."""
         self._kept.append(event)
-        self._emitted = next(self._number)
-        if type(event) is ToolCallRecord and event.result is not None and len(event.result) > LARGE:
-            self._make_room(len(event.result))
+        self._emitted = number = next(self._number)
+        if number % _SLACK == 0 or _size(event) > LARGE:
+            self._trim()
         for listener in self._listeners:
             try:
                 listener(event)
-            except Exception:  # noqa: BLE001 - logged: a listener never disturbs the call
+            except (Exception, CancelledError):  # noqa: BLE001 - logged: never in the call's way
                 _log.exception("a listener failed")
         if options.diagnostics is not None or options.logger is not None:
             _tell(event, options)
@@ -44,32 +63,31 @@ class CallLog:
     @property
     def dropped(self) -> int:
         """How many facts were given up for newer ones."""
-        return max(0, self._emitted - len(self._kept))
+        return max(0, self._emitted - len(self.kept()))
 
     def kept(self) -> tuple[CallEvent, ...]:
         """A snapshot of what is kept, oldest first."""
-        with self._lock:
-            return tuple(self._kept)
+        self._trim()
+        return tuple(self._kept.copy())[-self._max_events :]
 
-    def _make_room(self, size: int) -> None:
-        """Small facts are bounded by their number; large ones are counted again when they may be too many."""
+    def _trim(self) -> None:
         with self._lock:
-            self._large += size
-            if self._large <= self._max_bytes:
-                return
-            sizes = [_size(event) for event in self._kept]
+            while len(self._kept) > self._max_events:
+                self._kept.popleft()
+            sizes = [size if size > LARGE else 0 for size in map(_size, self._kept.copy())]
             total = sum(sizes)
             for given_up in sizes[:-1]:
                 if total <= self._max_bytes:
                     break
                 self._kept.popleft()
                 total -= given_up
-            self._large = total
 
 
 def _size(event: CallEvent) -> int:
-    size = len(event.result) if type(event) is ToolCallRecord and event.result is not None else 0
-    return size if size > LARGE else 0
+    """Characters of what was sent and what came back; a start shares its text with the record."""
+    if type(event) is ToolCallRecord:
+        return len(event.arguments or "") + len(event.result or "")
+    return len(event.value) if type(event) is CallProgress else 0
 
 
 def _tell(event: CallEvent, options: ExecutionOptions) -> None:

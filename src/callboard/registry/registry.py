@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from logging import Logger
 from typing import Any, Generic, Literal, Self
 
 from typing_extensions import TypeVar
 
-from callboard.calls import BeforeHook, Blobs, Ports, batch, drive, gate
+from callboard.calls import BeforeHook, Blobs, Passage, Ports, batch, drive, gate
 from callboard.catalog import Catalog, Snapshot, Toolset
 from callboard.errors import Unavailable
 from callboard.events import CallEvent, DiagnosticContext, Listener
@@ -118,7 +119,8 @@ class ToolRegistry(Generic[ToolT]):
         Raises:
             RegistrationError: its name or one of its ids is taken, or a tool can't work.
         """
-        self._catalog.add_toolset(toolset, owner)
+        watched = [self._entry(tool) for tool in toolset.tools]
+        self._catalog.add_toolset(Toolset(toolset.name, watched, prefix=toolset.prefix), owner)
         return self
 
     def unregister_owner(self, owner: str) -> tuple[str, ...]:
@@ -178,7 +180,9 @@ class ToolRegistry(Generic[ToolT]):
         logger: Logger | None = None,
         execution: ExecutionOptions | None = None,
     ) -> Coroutine[Any, Any, ToolResult[Any]]:
-        """Call a tool and await it; a sync tool gets a thread. The call begins here, with what holds now.
+        """Call a tool and await it; a sync tool gets a thread.
+
+        Options, scope and tools are those of this moment; the call begins when it is first awaited.
 
         Raises:
             ToolError: when awaited, as `invoke`.
@@ -195,11 +199,13 @@ class ToolRegistry(Generic[ToolT]):
         execution: ExecutionOptions | None = None,
     ) -> list[CallOutcome]:
         """Call several tools at once: one outcome for each request, in order. No call's failure is raised."""
-        passages: list[Coroutine[Any, Any, ToolResult[Any]]] = []
-        for request in requests:
-            tool, raw = request if isinstance(request, tuple) else (request, None)
-            passages.append(self._passage(tool, raw, None, None, None, execution, sync=False))
-        return await batch(passages)
+        given = [request if isinstance(request, tuple) else (request, None) for request in requests]
+
+        def passage(request: tuple[str | ToolInvocationRequest, Any]) -> Passage:
+            tool, raw = request
+            return self._passage(tool, raw, None, None, None, execution, sync=False)
+
+        return await batch([partial(passage, request) for request in given])
 
     def _passage(
         self,
@@ -217,6 +223,8 @@ class ToolRegistry(Generic[ToolT]):
             aborts.append(tool.abort)
             diagnostics, logger = diagnostics or tool.diagnostics, logger or tool.logger
             tool, raw = tool.tool_id, tool.input
+        name: Any = tool
+        tool = name if isinstance(name, str) else repr(name)  # what is no name is the name of nothing
         options = merged(self._defaults, execution or _NOTHING, aborts, diagnostics, logger)
         return gate(self._ports, self.snapshot, tool, raw, options, sync=sync)
 

@@ -20,20 +20,11 @@ Parse = Callable[[Any], Parsed]
 Finished = tuple[Any, str, str | tuple[ContentPart, ...]]
 Finish = Callable[[Any], Finished]
 Run = Callable[[Any, ToolContext | None], Any]
-# What the gate reads of an entry, in one look: kind, parse, (run, whether it waits), (simulate, whether it
-# waits), whether it takes a thread, whether it wants a context, its lock, who may see it, finish, steps.
-Plan = tuple[
-    str,
-    Parse,
-    tuple[Run, bool],
-    tuple[Run | None, bool],
-    bool,
-    bool,
-    str | None,
-    frozenset[str] | None,
-    Finish,
-    Any,
-]
+# How one way of running a tool runs: the function, whether it waits, whether it takes a thread.
+Way = tuple[Run | None, bool, bool]
+# What the gate reads of an entry, in one look: kind, parse, how it runs, how it is simulated, whether it
+# wants a context, its lock, who may see it, finish, debug steps.
+Plan = tuple[str, Parse, Way, Way, bool, str | None, frozenset[str] | None, Finish, Any]
 
 
 class ErasedTool(Protocol):
@@ -129,12 +120,12 @@ class RegisteredTool(Generic[SourceT_co]):
     @property
     def plan(self) -> Plan:
         """What the gate reads; a snapshot lays it out, because `__getattr__` slows every look at an entry."""
+        threaded = self.worker == "thread"
         return (
             self.kind,
             self.parse,
-            (self.run, self.is_async),
-            (self.simulate, self.simulate_is_async),
-            self.worker == "thread",
+            (self.run, self.is_async, threaded),
+            (self.simulate, self.simulate_is_async, threaded or self.is_async),
             self.wants_context,
             self.serial,
             self.agents,

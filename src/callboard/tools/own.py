@@ -20,9 +20,12 @@ def own_parser(parse_input: Callable[..., Any]) -> Parse:
     def parse(raw: Any) -> Parsed:
         given = _copied(raw, MAX_DEPTH)
         try:
-            frozen: str | None = json_text(admitted(given, nothing_else))
+            shown = admitted(given, nothing_else)
+            frozen: str | None = json_text(shown)
         except NotJson:
             frozen = None
+        else:  # what is shown is what is parsed: a container of another class keeps its inside to itself
+            given = shown if isinstance(shown, dict | list) else given
         try:
             return read(given), frozen, False
         except ToolError:

@@ -89,15 +89,20 @@ def _checked_text(tool_id: str, description: Any) -> str | None:
     return description
 
 
+OWN_LOCK = "tool:"  # and its id: the lock of a tool that takes turns with itself
+
+
 def _lock_name(tool_id: str, serial: Any) -> str | None:
     if not serial:
         return None
     if serial is True:
-        return f"tool:{tool_id}"
+        return f"{OWN_LOCK}{tool_id}"
     if not isinstance(serial, str):
         raise RegistrationError(
             f"tool {tool_id!r}: serial is {type(serial).__name__}", hint="give True or the name of a resource"
         )
+    if serial.startswith(OWN_LOCK):
+        raise RegistrationError(f"tool {tool_id!r}: {OWN_LOCK!r} begins the locks of single tools")
     return serial
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 import threading
 import weakref
 from collections.abc import Callable
@@ -9,10 +10,11 @@ from collections.abc import Callable
 from callboard.errors import Aborted
 
 _keys = itertools.count()
+_log = logging.getLogger("callboard")
 
 
 class Abort:
-    """Set once, from any thread; whoever subscribed hears of it once, in that thread.
+    """Set once, from any thread or signal handler; whoever subscribed hears of it once, in that thread.
 
     Children are set with their parent, never the other way round.
     """
@@ -22,7 +24,8 @@ class Abort:
     def __init__(self) -> None:
         self.reason: str | None = None
         self._listeners: dict[int, Callable[[str], object]] = {}
-        self._lock = threading.Lock()
+        # Re-entrant: a signal handler or a finaliser may come in while this very thread holds it.
+        self._lock = threading.RLock()
 
     @property
     def aborted(self) -> bool:
@@ -30,15 +33,13 @@ class Abort:
         return self.reason is not None
 
     def set(self, reason: str = "user_stopped") -> None:
-        """Set it; a second call changes nothing."""
+        """Set it; a second call changes nothing. A listener that fails is logged; the others hear."""
         with self._lock:
             if self.reason is not None:
                 return
             self.reason = reason
-            listeners = list(self._listeners.values())
-            self._listeners.clear()
-        for listener in listeners:
-            listener(reason)
+        for key in list(self._listeners):
+            self._tell(key, reason)
 
     def check(self) -> None:
         """Do nothing while it is not set.
@@ -52,17 +53,22 @@ class Abort:
     def subscribe(self, listener: Callable[[str], object]) -> Callable[[], None]:
         """Call `listener` with the reason when it is set, at once if it is; returns what takes it back."""
         key = next(_keys)
-        with self._lock:
-            reason = self.reason
-            if reason is None:
-                self._listeners[key] = listener
-        if reason is not None:
-            listener(reason)
+        self._listeners[key] = listener
+        if self.reason is not None:
+            self._tell(key, self.reason)
         return lambda: self._forget(key)
 
+    def _tell(self, key: int, reason: str) -> None:
+        listener = self._listeners.pop(key, None)  # whoever takes it out tells it: once, without a lock
+        if listener is None:
+            return
+        try:
+            listener(reason)
+        except Exception:  # noqa: BLE001 - logged: one bad listener must not disarm the switch
+            _log.exception("a listener of an abort failed")
+
     def _forget(self, key: int) -> None:
-        with self._lock:
-            self._listeners.pop(key, None)
+        self._listeners.pop(key, None)
 
     async def wait(self) -> str:
         """Wait until it is set; returns the reason."""

@@ -37,7 +37,7 @@ class ApprovalAnswer(NamedTuple):
 class Approver(Protocol):
     """Whoever can be asked: a terminal, a web page, a webhook, the embedder's own."""
 
-    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+    async def ask(self, request: ApprovalRequest, /) -> ApprovalAnswer:
         """Wait for a person's answer; raising counts as a denial."""
         ...
 
@@ -55,6 +55,6 @@ class PendingCall(NamedTuple):
 class Barrier(Protocol):
     """The engine's word before a call starts: it notes the start, or raises to refuse it."""
 
-    async def __call__(self, call: PendingCall) -> None:
+    async def __call__(self, call: PendingCall, /) -> None:
         """Raise a ToolError to refuse."""
         ...

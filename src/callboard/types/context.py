@@ -31,7 +31,7 @@ class ToolContext:
     What the host adds (`ExecutionOptions.context`) is read through: ``ctx.conversation``, ``ctx.user_name``.
     """
 
-    __slots__ = ("_abort", "_ended", "_options", "_report", "call_key", "invocation_id")
+    __slots__ = ("_abort", "_ended", "_options", "_over", "_report", "call_key", "invocation_id")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class ToolContext:
         self.call_key = call_key
         self._abort: Abort | None = None
         self._ended: str | None = None
+        self._over = False
 
     @property
     def abort(self) -> Abort:
@@ -57,10 +58,11 @@ class ToolContext:
             self._abort.set(self._ended)
         return self._abort
 
-    def end(self, reason: str) -> None:
-        """The call is over for its caller: a thread that was left running hears of it through `abort`."""
+    def end(self, reason: str | None) -> None:
+        """The call is over. With a reason, a thread that was left running hears of it through `abort`."""
+        self._over = True
         self._ended = reason
-        if self._abort is not None:
+        if reason is not None and self._abort is not None:
             self._abort.set(reason)
 
     @property
@@ -100,7 +102,8 @@ class ToolContext:
 
     def report(self, value: Any) -> None:
         """Tell observers something while the call runs; `value` is JSON."""
-        self._report(value)
+        if not self._over:  # a thread that was left running reports to nobody
+            self._report(value)
 
     def __getattr__(self, name: str) -> Any:
         """Fall through to what the host put into the context."""

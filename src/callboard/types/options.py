@@ -1,6 +1,7 @@
 """How a call is to run, on whose behalf, and the errors a registry's host wants."""
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ class ExecutionOptions:
 
     Attributes:
         abort: ends the call; together with the registry's, the first to fire counts.
-        deadline: seconds from the start of the call; it stands still while a person is asked.
+        deadline: seconds from the start of the call; it stands still while a person is asked. Zero or less
+            means that it has passed.
         diagnostics: replaces the registry's scope for this call.
         logger: records the call beside the registry's log, and reaches the tool as ``ctx.logger``.
         principal: on whose behalf.
@@ -42,6 +44,15 @@ class ExecutionOptions:
     approver: Approver | None = None
     barrier: Barrier | None = None
     context: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse a deadline that is no number of seconds; an infinite one is none."""
+        if self.deadline is None:
+            return
+        if math.isnan(self.deadline):
+            raise ValueError("a deadline is a number of seconds, not NaN")
+        if self.deadline == math.inf:
+            object.__setattr__(self, "deadline", None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,16 +27,16 @@ def kill_started_by(thread: int, since: float) -> None:
     """
     for child in _children(Path(f"/proc/self/task/{thread}/children")):
         if _started(child) >= since - 1 / _TICKS:
-            _kill(child)
+            kill_family(child)
 
 
-def _kill(process: int) -> None:
-    """From the leaves up would race with new leaves: stop it first, then its children, then end it."""
+def kill_family(process: int) -> None:
+    """Kill a process and its descendants: it is stopped first, so that none are added meanwhile."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGSTOP)
         for task in _tasks(process):
             for child in _children(task / "children"):
-                _kill(child)
+                kill_family(child)
         os.kill(process, signal.SIGKILL)
 
 

@@ -8,7 +8,8 @@ from time import monotonic
 
 from callboard.errors import Busy, CallCancelled, DeadlineExceeded
 from callboard.types import Abort
-from callboard.workers.threads import Job
+from callboard.workers.forks import renewed_after_fork
+from callboard.workers.threads import standing_by
 from callboard.workers.waiting import watched
 
 Chain = tuple[str, ...]  # invocation ids, outermost first
@@ -22,6 +23,11 @@ class Locks:
     """
 
     def __init__(self) -> None:
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start with nothing held."""
         self._mutex = threading.Lock()
         self._holders: dict[str, list[str]] = {}
         self._queues: dict[str, deque[tuple[Chain, Future[None]]]] = {}
@@ -33,8 +39,8 @@ class Locks:
 
         Raises:
             Busy: a sync call would have to wait on an event loop's thread.
-            CallCancelled: the abort was set meanwhile.
-            DeadlineExceeded: the deadline passed meanwhile.
+            CallCancelled, DeadlineExceeded: it came to its end meanwhile, in a sync call.
+            Ended: the same, in an async one.
         """
         turn = self._enter(name, chain)
         if turn is None:
@@ -46,15 +52,20 @@ class Locks:
                 await watched(_resolved(turn), abort, *until)
         except BaseException:
             if not turn.cancel():  # its turn came in the same moment
-                self._leave(name, chain[-1])
+                self.release(name, chain[-1])
             raise
 
-    def release(self, name: str, call: str, left: Job | None) -> None:
-        """Give the lock back: now, or when the thread that could not be stopped returns."""
-        if left is None:
-            self._leave(name, call)
-        else:
-            left.when_done(lambda: self._leave(name, call))
+    def release(self, name: str, call: str) -> None:
+        """Give the lock back; a second time changes nothing."""
+        with self._mutex:
+            holders = self._holders.get(name)
+            if holders is None or call not in holders:
+                return
+            holders.remove(call)
+            self._pass_on(name, holders)
+            if not holders:
+                del self._holders[name]
+                self._queues.pop(name, None)
 
     def _enter(self, name: str, chain: Chain) -> "Future[None] | None":
         with self._mutex:
@@ -66,16 +77,31 @@ class Locks:
             self._queues.setdefault(name, deque()).append((chain, turn))
             return turn
 
+    def _pass_on(self, name: str, holders: list[str]) -> None:
+        queue = self._queues.get(name)
+        while queue:
+            following = next((item for item in queue if not holders or holders[-1] in item[0]), None)
+            if following is None:
+                return
+            queue.remove(following)
+            chain, turn = following
+            if turn.set_running_or_notify_cancel():
+                holders.append(chain[-1])
+                turn.set_result(None)
+                return
+
     def _wait(self, name: str, turn: "Future[None]", abort: Abort | None, until: Until) -> None:
-        began_ns, deadline = until
         if asyncio._get_running_loop() is not None:  # noqa: SLF001 - the public form raises
             raise Busy(
                 f"the lock {name!r} is held, and a sync call can't wait for it on an event loop's thread",
                 hint="use invoke_async",
             )
+        began_ns, deadline = until
+        left = None if deadline is None else max(0.0, began_ns / 1e9 + deadline - monotonic())
         take_back = None if abort is None else abort.subscribe(lambda _: turn.cancel())
         try:
-            turn.result(None if deadline is None else max(0.0, began_ns / 1e9 + deadline - monotonic()))
+            with standing_by():
+                turn.result(left)
         except TimeoutError:
             raise DeadlineExceeded("the call waited for its lock until its deadline") from None
         except BaseException as error:
@@ -85,25 +111,6 @@ class Locks:
         finally:
             if take_back is not None:
                 take_back()
-
-    def _leave(self, name: str, call: str) -> None:
-        with self._mutex:
-            holders = self._holders[name]
-            holders.remove(call)
-            queue = self._queues.get(name)
-            while queue:
-                following = next((item for item in queue if not holders or holders[-1] in item[0]), None)
-                if following is None:
-                    break
-                queue.remove(following)
-                chain, turn = following
-                if turn.set_running_or_notify_cancel():
-                    holders.append(chain[-1])
-                    turn.set_result(None)
-                    break
-            if not holders:
-                del self._holders[name]
-                self._queues.pop(name, None)
 
 
 async def _resolved(turn: "Future[None]") -> None:

@@ -1,4 +1,4 @@
-"""Programs that a tool starts: they end with the call, with all that they started themselves."""
+"""Programs that a tool starts: they end with the call, and what they started with them."""
 
 import asyncio
 import os
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from callboard.errors import ToolError
+from callboard.workers.descendants import kill_family
 
 MAX_OUTPUT = 4_000_000  # bytes kept of each stream
 _CHUNK = 65_536
+_LAST_WORDS = 1.0  # seconds for what is still in the pipes when the program has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,10 @@ async def run_program(
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Run a program to its end, in a process group of its own that is killed if the call ends first.
+    """Run a program to its end, in a process group of its own.
+
+    When it has ended, what is left of its group is killed. When the call ends first, so is the program, with
+    all of its descendants as far as the kernel knows them.
 
     Args:
         argv: the program and its arguments; no shell reads them.
@@ -40,6 +45,7 @@ async def run_program(
     Raises:
         ToolError: it can't be started (`program.not_started`).
     """
+    given = stdin.encode("utf-8", "replace")
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -51,28 +57,38 @@ async def run_program(
             start_new_session=True,
         )
     except OSError as error:
-        raise ToolError(
-            f"{argv[0]} can't be started: {error.strerror}", code="program.not_started"
-        ) from error
+        named = f"{argv[0]} in {cwd}" if cwd is not None else argv[0]
+        raise ToolError(f"{named} can't be started: {error.strerror}", code="program.not_started") from error
+    reading = [asyncio.create_task(_read(process.stdout)), asyncio.create_task(_read(process.stderr))]
+    writing = asyncio.create_task(_write(process.stdin, given))
     try:
-        stdout, stderr, _ = await asyncio.gather(
-            _read(process.stdout),
-            _read(process.stderr),
-            _write(process.stdin, stdin.encode()),
-        )
         await process.wait()
+    except asyncio.CancelledError:
+        kill_family(process.pid)
+        raise
     finally:
-        with suppress(ProcessLookupError):  # the group: what the program left running, too
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_group(process.pid)
         await asyncio.shield(process.wait())
+        # The group is gone, so its ends of the pipes are; what left the group may hold them, and is not read.
+        await asyncio.wait([*reading, writing], timeout=_LAST_WORDS)
+        for task in (*reading, writing):
+            task.cancel()
+        await asyncio.gather(*reading, writing, return_exceptions=True)
+    stdout, stderr = (task.result() for task in reading)
     return Finished(process.returncode or 0, stdout, stderr)
+
+
+def _kill_group(process: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
 
 
 async def _read(stream: asyncio.StreamReader | None) -> str:
     """All that comes, of which the beginning is kept."""
     kept = bytearray()
-    while stream is not None and (chunk := await stream.read(_CHUNK)):
-        kept += chunk[: MAX_OUTPUT - len(kept)]
+    with suppress(asyncio.CancelledError):  # what came until then counts
+        while stream is not None and (chunk := await stream.read(_CHUNK)):
+            kept += chunk[: MAX_OUTPUT - len(kept)]
     return kept.decode("utf-8", "replace")
 
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import contextvars
-import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from callboard.errors import OutcomeUnknown
+from callboard.errors import OutcomeUnknown, ToolError
 from callboard.workers.descendants import kill_started_by, since_boot
+from callboard.workers.forks import renewed_after_fork
+from callboard.workers.waiting import Ended
 
 MAX_THREADS = 32
 IDLE_SECONDS = 30.0
@@ -34,6 +36,11 @@ class Job:
     def finished(self) -> bool:
         """Whether it ran to its end."""
         return self._state == "finished"
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ran to its end and gave a value."""
+        return self._state == "finished" and self.error is None
 
     def withdraw(self) -> bool:
         """Take it back; False once it has started."""
@@ -85,7 +92,8 @@ class Job:
         """Wait for it.
 
         Raises:
-            OutcomeUnknown: a started write was given up; it still runs.
+            Ended: a started write was given up; it still runs, and nobody knows its outcome.
+            ToolError: it raised StopIteration, which can't cross a coroutine.
         """
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
@@ -94,17 +102,23 @@ class Job:
             await ended
         except asyncio.CancelledError as error:
             if self.abandon() and writes:
-                raise OutcomeUnknown(
-                    "the write was left running: a thread can't be stopped",
-                    hint="find out whether it happened before trying again",
-                ) from error
+                raise Ended(_left_running()) from error
             raise
+        if isinstance(self.error, StopIteration):
+            raise ToolError(str(self.error) or "StopIteration") from self.error
         if self.error is not None:
             try:
                 raise self.error
             finally:
                 self.error = None  # its traceback holds this frame
         return self.value
+
+
+def _left_running() -> OutcomeUnknown:
+    return OutcomeUnknown(
+        "the write was left running: a thread can't be stopped",
+        hint="find out whether it happened before trying again",
+    )
 
 
 def _resolve(loop: asyncio.AbstractEventLoop, ended: "asyncio.Future[None]") -> None:
@@ -115,42 +129,79 @@ def _resolve(loop: asyncio.AbstractEventLoop, ended: "asyncio.Future[None]") -> 
 
 
 class ThreadPool:
-    """At most `size` threads, started when needed, gone after half a minute without work."""
+    """At most `size` threads that work, started when needed, gone after half a minute without work.
+
+    A thread of the pool that itself waits for work of the pool, or for a lock, does not count: its place is
+    given to another, so that calls inside calls can't wait for each other for ever.
+    """
 
     def __init__(self, size: int = MAX_THREADS) -> None:
         self._size = size
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start without threads."""
         self._lock = threading.Lock()
         self._queue: SimpleQueue[Job] = SimpleQueue()
         self._threads = 0
         self._free = 0  # threads waiting, less jobs that were put in for them
+        self._standing_by = 0  # threads that wait for something else and count no more
 
     def submit(self, work: Callable[[], Any]) -> Job:
-        """Queue `work`; it runs with the caller's context variables."""
+        """Queue `work`; it runs with the caller's context variables.
+
+        Raises:
+            RuntimeError: no thread can be started; the work is not queued.
+        """
         context = contextvars.copy_context()
         job = Job(lambda: context.run(work))
+        inside = getattr(_mine, "pool", None) is self
         with self._lock:
             self._free -= 1
-            grow = self._free < 0 and self._threads < self._size
-            self._threads += grow
+            grow = self._free < 0 and (inside or self._threads - self._standing_by < self._size)
+            if grow:
+                try:
+                    self._grow()
+                except RuntimeError:
+                    self._free += 1
+                    raise
         self._queue.put(job)
-        if grow:
-            threading.Thread(target=self._serve, name="callboard-tool", daemon=True).start()
         return job
 
+    @contextmanager
+    def stand_by(self) -> Generator[None]:
+        """While a thread of the pool waits for something, another may work in its place."""
+        with self._lock:
+            self._standing_by += 1
+            if self._free < 0:
+                self._grow()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._standing_by -= 1
+
+    def _grow(self) -> None:
+        threading.Thread(target=self._serve, name="callboard-tool", daemon=True).start()
+        self._threads += 1
+
     def _serve(self) -> None:
+        _mine.pool = self
+        queue = self._queue
         while True:
             with self._lock:
                 self._free += 1
-            job = self._next()
+            job = self._next(queue)
             if job is None:
                 return
             job.run()
             del job  # an idle thread keeps no result alive
 
-    def _next(self) -> Job | None:
+    def _next(self, queue: SimpleQueue[Job]) -> Job | None:
         while True:
             try:
-                return self._queue.get(timeout=IDLE_SECONDS)
+                return queue.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self._lock:
                     if self._free > 0:
@@ -159,14 +210,30 @@ class ThreadPool:
                         return None
 
 
+class _Mine(threading.local):
+    """Which pool the current thread belongs to."""
+
+    pool: ThreadPool | None = None
+
+
+_mine = _Mine()
+
+
+@contextmanager
+def standing_by() -> Generator[None]:
+    """Wait for something in this thread: if it belongs to a pool, another may work in its place."""
+    if _mine.pool is None:
+        yield
+        return
+    with _mine.pool.stand_by():
+        yield
+
+
 _shared: list[ThreadPool] = []
 
 
 def shared_pool() -> ThreadPool:
-    """The process's own pool; a forked child gets a new one, since threads do not cross a fork."""
+    """The process's own pool."""
     if not _shared:
         _shared.append(ThreadPool())
     return _shared[0]
-
-
-os.register_at_fork(after_in_child=_shared.clear)

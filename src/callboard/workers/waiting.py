@@ -1,17 +1,33 @@
 """Await a tool under abort and deadline; a tool that never waits pays nothing for either."""
 
 import asyncio
+import sys
 import types
 import weakref
 from collections.abc import Callable, Coroutine, Generator
 from time import monotonic
 from typing import Any
 
-from callboard.errors import CallCancelled, DeadlineExceeded, Denied, OutcomeUnknown, ToolError
+from callboard.errors import CallCancelled, DeadlineExceeded, Denied, ToolError
 from callboard.types import Abort
 
 TICK = 0.02  # seconds: how late a deadline may be
 GRACE = 1.0  # seconds: how long a tool may go on after it was told to end
+
+
+class Ended(Exception):
+    """What was awaited was ended from outside: `error` says by what. No tool raises it."""
+
+    def __init__(self, error: ToolError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class CallerCancelled(asyncio.CancelledError):
+    """The surrounding task was cancelled, and not what was awaited by itself.
+
+    Its cause is an `Ended` where a write was left running.
+    """
 
 
 def cannot_wait() -> Denied:
@@ -40,12 +56,16 @@ class Clock:
             self._schedule(watch.loop)
 
     def disarm(self, watch: "Watch") -> None:
-        """Forget it; the timer may fire once for nothing."""
+        """Forget it; the timer goes with the last one, since it would keep the loop alive."""
         waiting = self._buckets.get(watch.bucket)
-        if waiting is not None:
-            waiting.discard(watch)
-            if not waiting:
-                del self._buckets[watch.bucket]
+        if waiting is None:
+            return
+        waiting.discard(watch)
+        if not waiting:
+            del self._buckets[watch.bucket]
+        if not self._buckets and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None:
@@ -75,9 +95,25 @@ def _clock_of(loop: asyncio.AbstractEventLoop) -> Clock:
 
 
 class Watch:
-    """Ends one call that is waiting: asks once by cancelling it, then closes it."""
+    """Ends one call that is waiting: asks once by cancelling its task, then closes the work.
 
-    __slots__ = ("_asked", "_grace", "_open", "_take_back", "bucket", "error", "force", "loop", "task")
+    The work runs in the caller's own task, so cancellations of three origins meet there: the watch's own
+    (counted), those inside the work (a timeout of its own takes them back), and the caller's.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_before",
+        "_grace",
+        "_groups",
+        "_open",
+        "_take_back",
+        "bucket",
+        "error",
+        "force",
+        "loop",
+        "task",
+    )
 
     def __init__(self, abort: Abort | None, began_ns: int, deadline: float | None) -> None:
         try:
@@ -93,6 +129,8 @@ class Watch:
         self.force = False
         self._open = True
         self._asked = 0
+        self._before = task.cancelling()
+        self._groups: list[Any] = []
         self._grace: asyncio.TimerHandle | None = None
         self._take_back: Callable[[], None] | None = None
         if deadline is not None:
@@ -116,13 +154,21 @@ class Watch:
         self._asked += 1
         self.task.cancel()
 
-    def being_ended(self) -> None:
-        """A cancellation is being delivered: from now on the grace runs."""
+    def caller_cancelled(self) -> bool:
+        """Whether somebody outside cancelled the task, and it was not taken back."""
+        return self.task.cancelling() - self._asked - len(self._groups) > self._before
+
+    def delivering(self, work: Any) -> None:
+        """A cancellation is on its way into `work`: if it came from outside, the grace runs from now on."""
+        group = _group_that_keeps(work)
+        if group is not None and group not in self._groups:
+            self._groups.append(group)
         if self._grace is None:
             self._grace = self.loop.call_later(GRACE, self._insist)
 
     def _insist(self) -> None:
-        if self._open:
+        self._grace = None
+        if self._open and (self.error is not None or self.caller_cancelled()):
             self.force = True
             self._cancel()
 
@@ -137,10 +183,7 @@ class Watch:
             self._take_back()
         for _ in range(self._asked):
             self.task.uncancel()
-
-
-class CallerCancelled(asyncio.CancelledError):
-    """The surrounding task was cancelled, and not what was awaited by itself."""
+        self._asked = 0
 
 
 async def watched(
@@ -177,32 +220,34 @@ def resumed(
         deadline: seconds.
 
     Raises:
-        CallCancelled: the abort was set.
-        DeadlineExceeded: the deadline passed.
+        Ended: by the abort, by the deadline, or because a write was given up.
         Denied: a sync call had to wait.
         ToolError: `work` cancelled itself.
-        CallerCancelled: the surrounding task was cancelled, whatever `work` made of it; its cause is an
-            `OutcomeUnknown` where a write was left running.
+        CallerCancelled: the surrounding task was cancelled, whatever `work` made of it.
     """
     watch = Watch(abort, began_ns, deadline)
-    cancels = watch.task.cancelling()
-    value = unknown = None
+    failed: BaseException | None = None
+    value: Any = None
     try:
         value = yield from _driven(work, waiting_for, watch)
-    except asyncio.CancelledError as error:
-        if watch.error is None and watch.task.cancelling() <= cancels:
-            raise _cancelled_itself() from error
-    except OutcomeUnknown as error:
-        unknown = error
+    except BaseException as error:  # noqa: BLE001 - raised below, unless something ended the work
+        failed = error
     finally:
         watch.close()
-    if watch.task.cancelling() > cancels:
-        raise CallerCancelled from unknown
-    if unknown is not None:
-        unknown.__cause__ = watch.error
-        raise unknown
-    if watch.error is not None:
-        raise watch.error
+    try:
+        if watch.caller_cancelled():
+            raise CallerCancelled from failed if isinstance(failed, Ended) else None
+        if isinstance(failed, Ended):
+            failed.error.__cause__ = watch.error
+            raise failed
+        if watch.error is not None:
+            raise Ended(watch.error)
+        if isinstance(failed, asyncio.CancelledError):
+            raise _cancelled_itself() from failed
+        if failed is not None:
+            raise failed
+    finally:
+        del failed, watch  # what was raised holds this frame
     return value
 
 
@@ -220,7 +265,7 @@ def _driven(work: Coroutine[Any, Any, Any], waiting_for: Any, watch: Watch) -> G
                 if watch.force:
                     _closed(work)
                     raise
-                watch.being_ended()
+                watch.delivering(work)
                 waiting_for = work.throw(error)
             except BaseException as error:  # noqa: BLE001 - the loop's word, handed on
                 waiting_for = work.throw(error)
@@ -235,3 +280,26 @@ def _closed(work: Coroutine[Any, Any, Any]) -> None:
         work.close()
     except RuntimeError:  # it goes on even after that: never resumed again
         return
+
+
+_LEAVES_GROUP = asyncio.TaskGroup.__aexit__.__code__
+_DRIVES = _driven.__code__
+
+
+def _group_that_keeps(work: Any) -> Any:
+    """The TaskGroup that cancelled its own task because a child failed, where it is what is awaited.
+
+    Before Python 3.13 it never takes that cancellation back, so it must not count as the caller's.
+    """
+    awaiting: Any = None if sys.version_info >= (3, 13) else work
+    while awaiting is not None:
+        frame: Any = getattr(awaiting, "cr_frame", None) or getattr(awaiting, "gi_frame", None)
+        code = getattr(frame, "f_code", None)
+        names: dict[str, Any] = getattr(frame, "f_locals", {}) if code in {_LEAVES_GROUP, _DRIVES} else {}
+        if code is _LEAVES_GROUP and names["self"]._parent_cancel_requested:  # noqa: SLF001 - not told otherwise
+            return names["self"]
+        if code is _DRIVES:
+            awaiting = names["work"]
+        else:
+            awaiting = getattr(awaiting, "cr_await", None) or getattr(awaiting, "gi_yieldfrom", None)
+    return None
