@@ -296,6 +296,24 @@ def test_parts_that_must_hold_together_are_merged_at_the_root() -> None:
     }
 
 
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    name: str
+
+
+def test_a_tagged_union_is_published_so_that_every_dialect_reads_it() -> None:
+    def adopt(pet: Annotated[Cat | Dog, Field(discriminator="kind")]) -> None: ...
+
+    entry = registered(tool(adopt))
+    assert entry.parameters["pet"]["anyOf"] == [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]
+    assert "discriminator" not in json.dumps(export([entry], "mcp").definitions)
+    assert export([entry], "openai").definitions[0]["function"]["strict"] is True
+
+
 def with_default(a: int, b: int = 2) -> None: ...
 def nested_default(x: Item) -> None: ...
 def free_form(fields: dict[str, Any]) -> None: ...

@@ -163,6 +163,29 @@ def test_references_of_any_local_form_are_published_as_definitions() -> None:
     assert error.code == "args.unknown"
 
 
+def test_true_and_false_are_schemas_too() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": True,
+            "b": False,
+            "c": {"$ref": "#/$defs/T"},
+            "d": {"type": "array", "items": True},
+        },
+        "additionalProperties": False,
+        "$defs": {"T": True},
+    }
+    entry = with_schema(schema)
+    text = '{"a": 1, "c": [2], "d": [null]}'
+    assert entry.parse(text)[1:] == (text, False)
+    assert refused(entry, '{"b": 1}').code == "args.invalid"
+    assert entry.parameters["a"] == {}
+    assert entry.parameters["b"] == {"not": {}}
+    for refs in ("keep", "inline"):
+        (made,) = export([entry], "openai", refs=refs).definitions
+        assert made["function"]["strict"] is False
+
+
 CIRCLE = {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"allOf": [{"$ref": "#/$defs/A"}]}}
 
 
@@ -184,6 +207,9 @@ CIRCLE = {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"allOf": [{"$ref": "#/$
         ({"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"}, "draft-07"),
         ({"type": "object", "properties": {"a": {"type": "nonsense"}}}, "can't be used"),
         ({"type": "object", "properties": {"a": {"pattern": "("}}}, "can't be used"),
+        ({"type": "object", "properties": {"a": {"not": [{"$ref": "#/nowhere"}]}}}, "can't be used"),
+        ({"type": "object", "properties": []}, "can't be used"),
+        ({"type": "object", "required": "a"}, "can't be used"),
         ({"type": "object", "properties": {"a": {"default": float("nan")}}}, "no JSON"),
         ({"type": "object", "properties": {"a": {1: 2}}}, "no JSON"),
         ({"type": "object", "properties": {"a": object()}}, "no JSON"),

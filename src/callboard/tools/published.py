@@ -170,6 +170,12 @@ class _Generator(GenerateJsonSchema):
     def dataclass_schema(self, schema: Any) -> Schema:
         return _closed(super().dataclass_schema(schema), schema)
 
+    def tagged_union_schema(self, schema: Any) -> Schema:
+        """Tags exclude each other, so `anyOf` says the same as `oneOf`, and more providers read it."""
+        made = super().tagged_union_schema(schema)
+        made.pop("discriminator", None)
+        return {"anyOf" if key == "oneOf" else key: value for key, value in made.items()}
+
     def decimal_schema(self, schema: Any) -> Schema:
         return form_of(schema).published()
 

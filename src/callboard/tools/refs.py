@@ -1,7 +1,7 @@
 """References inside a JSON Schema: followed without ever running in circles."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,8 +13,10 @@ Schema = dict[str, Any]
 ANNOTATIONS = frozenset(
     {"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
-# Keywords whose value is no schema, so that a `$ref` in it is data.
-_DATA = frozenset({"const", "default", "enum", "examples", "required"})
+# Keywords whose value is a list of schemas, or one schema; the last are closed more often than told.
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset({"contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"})
+_CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 # Keywords whose value maps names to schemas: a property may be called `enum`.
 _NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 MAX_INLINED = 20_000
@@ -53,21 +55,35 @@ def _steps(ref: str) -> list[str]:
 def subschemas(node: Mapping[str, Any]) -> list[Schema]:
     """The schemas right below a schema; `$defs` are none of them."""
     found: list[Schema] = []
-    for key, value in node.items():
-        if key in {"$defs", "definitions"} or key in _DATA:
-            continue
-        if key in _NAMED and is_dict(value):
-            candidates: list[Any] = list(value.values())
-        else:
-            candidates = value if is_list(value) else [value]
-        found.extend(each for each in candidates if is_dict(each))
+
+    def note(part: Any) -> Any:
+        if is_dict(part):
+            found.append(part)
+        return part
+
+    _mapped({key: value for key, value in node.items() if key not in {"$defs", "definitions"}}, note)
     return found
 
 
-def refs_in(node: Mapping[str, Any]) -> set[str]:
-    """All references below a schema, those behind other references not included."""
+def _mapped(node: Mapping[str, Any], change: Callable[[Any], Any]) -> Schema:
+    """A copy of a schema with every schema right below it changed; what is data or unknown stays."""
+    made: Schema = {}
+    for key, value in node.items():
+        if key in _NAMED and is_dict(value):
+            made[key] = {name: change(item) for name, item in value.items()}
+        elif key in _LISTS and is_list(value):
+            made[key] = [change(item) for item in value]
+        elif key in _SINGLE or (key in _CLOSING and is_dict(value)):
+            made[key] = change(value)
+        else:
+            made[key] = value
+    return made
+
+
+def refs_in(node: Any) -> set[str]:
+    """All references below a schema; those behind other references are not included."""
     found: set[str] = set()
-    todo: list[Mapping[str, Any]] = [node]
+    todo: list[Mapping[str, Any]] = [node] if is_dict(node) else []
     while todo:
         each = todo.pop()
         if isinstance(each.get("$ref"), str):
@@ -76,13 +92,15 @@ def refs_in(node: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def closed_view(root: Mapping[str, Any], node: Mapping[str, Any]) -> Schema:
+def closed_view(root: Mapping[str, Any], node: Any) -> Schema:
     """A part of a schema as a document of its own: with the definitions it needs, and no others.
 
     Args:
-        root: a schema whose references all point to `$defs`: see `with_plain_refs`.
+        root: a schema whose references all point to `$defs`: see `plain`.
         node: the part.
     """
+    if not is_dict(node):
+        return {} if node else {"not": {}}
     made = {key: value for key, value in node.items() if key != "$defs"}
     needed: dict[str, Any] = {}
     todo = list(refs_in(made))
@@ -98,21 +116,24 @@ _DEFS = "#/$defs/"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-def with_plain_refs(root: Schema) -> Schema:
-    """The same schema with every reference of the form ``#/$defs/name``, so that its parts can be moved."""
+def plain(root: Schema) -> Schema:
+    """The same schema in a form that is easily taken apart.
+
+    Every reference is of the form ``#/$defs/name``, so that parts can be moved, and ``true`` and ``false``
+    are objects.
+    """
     moved: dict[str, str] = {}
     for ref in sorted(_all_refs(root)):
         name = ref.removeprefix(_DEFS)
         if not ref.startswith(_DEFS) or not _PLAIN_NAME.fullmatch(name):
             moved[ref] = _free_name(ref, {*root.get("$defs", {}), *moved.values()})
-    if not moved:
-        return root
     targets = {name: pointed(root, ref) for ref, name in moved.items()}
     if "#" in moved:
         targets[moved["#"]] = {
             key: value for key, value in root.items() if key not in {"$defs", "$id", "$schema"}
         }
-    made: Schema = _renamed({**root, "$defs": {**root.get("$defs", {}), **targets}}, moved)
+    defs = {**root.get("$defs", {}), **targets}
+    made: Schema = _renamed({**root, "$defs": defs} if defs else root, moved)
     return made
 
 
@@ -124,19 +145,10 @@ def _free_name(ref: str, taken: set[str]) -> str:
 
 
 def _renamed(node: Any, moved: Mapping[str, str]) -> Any:
-    """The schema, and all below it, with references under their new names."""
-    if is_list(node):
-        return [_renamed(item, moved) for item in node]
+    """The schema, and all below it, with references under their new names and no booleans for schemas."""
     if not is_dict(node):
-        return node
-    made: Schema = {}
-    for key, value in node.items():
-        if key in _DATA:
-            made[key] = value
-        elif key in _NAMED and is_dict(value):
-            made[key] = {name: _renamed(item, moved) for name, item in value.items()}
-        else:
-            made[key] = _renamed(value, moved)
+        return {} if node else {"not": {}}
+    made = _mapped(node, lambda part: _renamed(part, moved))
     ref = made.get("$ref")
     if isinstance(ref, str) and ref in moved:
         made["$ref"] = _DEFS + moved[ref]
@@ -172,14 +184,13 @@ class _Inliner:
         return {**made, "$defs": {name: kept[name] for name in sorted(kept)}} if kept else made
 
     def _written(self, node: Any) -> Any:
-        if is_list(node):
-            return [self._written(item) for item in node]
         if not is_dict(node):
             return node
         self._parts += 1
         if self._parts > MAX_INLINED:
             raise TooLarge
-        made: Schema = {key: self._below(key, value) for key, value in node.items()}
+        made = _mapped(node, self._written)
+        made.pop("discriminator", None)  # an annotation that points to definitions by name
         ref = made.get("$ref")
         if not isinstance(ref, str) or ref in self._cyclic:
             return made
@@ -188,13 +199,6 @@ class _Inliner:
         if beside.keys() <= ANNOTATIONS:
             return {**target, **beside}
         return {**beside, "allOf": [target, *beside.get("allOf", [])]}
-
-    def _below(self, key: str, value: Any) -> Any:
-        if key in _DATA:
-            return value
-        if key in _NAMED and is_dict(value):
-            return {name: self._written(item) for name, item in value.items()}
-        return self._written(value)
 
 
 def _all_refs(root: Mapping[str, Any]) -> set[str]:

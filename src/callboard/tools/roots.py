@@ -1,6 +1,8 @@
 """Unions at the root of a schema: providers refuse them, so they are flattened for showing.
 
-What is shown then admits more than the tool does; the tool's own validator still judges every call.
+What is shown then admits combinations of branches that the tool refuses, and a property that only some
+branches name keeps what they say of it. The tool's own validator still judges every call, by the schema as it
+came.
 """
 
 from collections.abc import Mapping
@@ -59,8 +61,10 @@ def flat_root(root: Schema) -> Schema:
     return made
 
 
-def _flat(root: Schema, node: Schema, room: int) -> Schema:
-    if not room or node.keys() & _FORBIDDEN:
+def _flat(root: Schema, node: Any, room: int) -> Schema:
+    if node is True:
+        return {"type": "object"}
+    if not is_dict(node) or not room or node.keys() & _FORBIDDEN:
         raise RootUnion("its root has conditions that no plain object can say")
     own = {key: value for key, value in node.items() if key in _PLAIN and key not in {"$defs", "$schema"}}
     parts = [own] if own.keys() & {"properties", "required"} else []
@@ -68,8 +72,9 @@ def _flat(root: Schema, node: Schema, room: int) -> Schema:
         parts.append(_flat(root, pointed(root, node["$ref"]), room - 1))
     parts += [_flat(root, branch, room - 1) for branch in node.get("allOf", [])]
     for word in _UNIONS:
-        if word in node:
-            parts.append(_either([_flat(root, branch, room - 1) for branch in node[word]]))
+        branches = [branch for branch in node.get(word, []) if branch is not False]
+        if branches:
+            parts.append(_either([_flat(root, branch, room - 1) for branch in branches]))
     if not parts:
         parts = [own]
     loose = node.keys() - _PLAIN - {*_UNIONS, "$ref", "allOf", "discriminator"}

@@ -30,14 +30,12 @@ def checked_schema(tool_id: str, given: Any) -> Schema:
         raise _refused(tool_id, "it is no object", "give an object schema")
     schema: Schema = made
     _check_size(tool_id, schema)
+    _check_form(tool_id, schema)
     _check_refs(tool_id, schema)
     if not is_object_root(schema):
         raise _refused(
             tool_id, "its root is no object", "arguments have names: give it `type: object`", "schema.root"
         )
-    declared = schema.get("$schema", DRAFT)
-    if str(declared).rstrip("#") != DRAFT:
-        raise _refused(tool_id, f"it declares {declared!r}", "write it in draft 2020-12")
     if _expanded(schema, schema, (), {}) > MAX_EXPANDED:
         raise _refused(
             tool_id,
@@ -66,6 +64,22 @@ def _check_size(tool_id: str, schema: Schema) -> None:
             for item in (node.values() if is_dict(node) else node)
             if is_dict(item) or is_list(item)
         ]
+
+
+def _check_form(tool_id: str, schema: Schema) -> None:
+    """Whether it is a schema at all, by the draft's own schema."""
+    import jsonschema_rs  # noqa: PLC0415 - 20 ms, and only tools with a schema need it
+
+    declared = schema.get("$schema", DRAFT)
+    if str(declared).rstrip("#") != DRAFT:
+        raise _refused(tool_id, f"it declares {declared!r}", "write it in draft 2020-12")
+    try:
+        jsonschema_rs.meta.validate({**schema, "$schema": DRAFT})
+    except jsonschema_rs.ValidationError as error:
+        place = ".".join(map(str, error.instance_path))
+        raise _refused(
+            tool_id, f"{place or 'its root'}: {error.message}", "write it in draft 2020-12"
+        ) from None
 
 
 def _check_refs(tool_id: str, schema: Schema) -> None:
@@ -116,7 +130,7 @@ def _circles(root: Schema, node: Any, above: set[str]) -> bool:
         return True
     inner: list[Any] = []
     for word in _IN_PLACE:
-        value = node.get(word)
+        value = node.get(word, [])
         inner += value if is_list(value) else [value]
     return any(_circles(root, each, above) for each in inner)
 

@@ -7,7 +7,7 @@ from typing import Any
 from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
 from callboard.tools.reading import read_json, text_of
-from callboard.tools.refs import Schema, pointed, with_plain_refs
+from callboard.tools.refs import Schema, plain, pointed
 from callboard.tools.refusals import not_an_object, refusal, too_many
 from callboard.tools.repair import MAX_COMPLAINTS, Complaint, Place, repaired, written
 from callboard.tools.schema_check import MAX_LEVELS, checked_schema
@@ -38,7 +38,7 @@ class SchemaParser:
         import jsonschema_rs  # noqa: PLC0415 - 20 ms, and only tools with a schema need it
 
         checked = checked_schema(tool_id, given)
-        self.schema: Schema = with_plain_refs(checked)
+        self.schema: Schema = plain(checked)
         try:
             self._validator: Any = jsonschema_rs.Draft202012Validator(
                 checked, offline=True, validate_formats=True
