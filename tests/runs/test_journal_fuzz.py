@@ -1,146 +1,57 @@
-"""Random programs, random crashes, other timing each time: the journal gives the same run, and nothing twice.
-
-A life of a run is one event loop over the same store. At a random operation of the store it is asked to shut
-down, or killed, before or after that operation became durable.
-"""
+"""Random programs, random crashes, other timing: the journal gives the same run, and nothing twice."""
 
 import asyncio
 import json
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from callboard.errors import ToolError
-from callboard.events import RunEvent
 from callboard.registry import ToolRegistry
-from callboard.runs import Journal, MemoryJournalStore
-from callboard.runs.journal import MemoryRow
 from callboard.workflow import Budget, Child, Context, Node, Outcome, Run, Workflow, WorkflowEngine, route
+from tests.runs.worlds import World, life
 
 Program = list[Any]
+Scenario = Callable[[World, Run], Awaitable[Outcome]]
 
 
-class Killed(BaseException):
-    """The process is gone: raised wherever a dead process would go on."""
+def registry_of(world: World) -> ToolRegistry[Any]:
+    async def read(raw: dict[str, Any]) -> dict[str, Any]:
+        await world.some_time()
+        return {"read": raw["id"]}
 
+    async def write(raw: dict[str, Any]) -> dict[str, Any]:
+        await world.written(raw["id"])
+        return {"wrote": raw["id"]}
 
-class World:
-    """What outlives the processes: the rows, and what tools have really done."""
+    async def put(raw: dict[str, Any]) -> dict[str, Any]:
+        await world.some_time()
+        return {"put": raw["id"]}
 
-    def __init__(self, seed: int) -> None:
-        self.rnd = random.Random(seed)
-        self.store = MemoryJournalStore()
-        self.saved: set[tuple[str, str]] = set()
-        self.writes = Counter[str]()
-        self.events: dict[tuple[str, str, int], str] = {}
-        self.doubles: list[str] = []
-        self.frozen = False  # nothing may be executed any more
-        self.dead = False
-        self.left: int | None = None  # store operations until the process is killed
-        self.graceful = False  # it is not killed then, but asked to shut down
-        self.ending: asyncio.Event | None = None
-        self.stop_at: int | None = None  # store operations until somebody stops the run
-        self.stop: Callable[[], None] | None = None
-        self.late: list[str] = []  # what tools did after that
+    async def broken(raw: dict[str, Any]) -> None:
+        await world.some_time()
+        raise ToolError(f"broken {raw['id']}", code="tool.broke", hint="no")
 
-    def load(self, run_id: str) -> list[MemoryRow]:
-        return list(self.store.load(run_id))
-
-    def begin(self, run_id: str, step_id: str) -> int:
-        assert (run_id, step_id) not in self.saved, f"{run_id} {step_id} begins again though it is recorded"
-        self._operation(before=True)
-        count = self.store.begin(run_id, step_id)
-        self._operation(before=False)
-        return count
-
-    def save(self, run_id: str, step_id: str, about: str, outcome: str) -> None:
-        assert (run_id, step_id) not in self.saved, f"{run_id} {step_id} is recorded twice"
-        assert not self.frozen or step_id == "end", f"{run_id} {step_id} is executed again"
-        self._operation(before=True)
-        self.store.save(run_id, step_id, about, outcome)
-        self.saved.add((run_id, step_id))
-        self._operation(before=False)
-
-    def _operation(self, *, before: bool) -> None:
-        self.alive()
-        if self.stop_at is not None:
-            self.stop_at -= before
-            if self.stop_at == 0 and self.stop is not None:
-                self.stop()
-        if self.left is None:
-            return
-        self.left -= before
-        if self.left > 0 or (before and self.rnd.random() < 0.5):
-            return
-        assert self.ending is not None
-        self.ending.set()
-        if not self.graceful:
-            self.dead = True
-            raise Killed
-
-    def alive(self) -> None:
-        if self.dead:
-            raise Killed
-
-    async def some_time(self) -> None:
-        for _ in range(self.rnd.randrange(5)):
-            await asyncio.sleep(0)
-        self.alive()
-
-    def listen(self, event: RunEvent) -> None:
-        json.dumps(event.to_json())
-        if event.n:
-            # what happens inside an attempt at a step happens once; all else is said alike in every life
-            said = event.type if "@" in event.path else json.dumps([event.type, event.data])
-            known = self.events.setdefault((event.run, event.path, event.n), said)
-            if known != said:
-                self.doubles.append(f"{event.run} {event.path} {event.n} was {known}, is {said}")
-
-    def registry(self) -> ToolRegistry[Any]:
-        async def read(raw: dict[str, Any]) -> dict[str, Any]:
-            assert not self.frozen
-            await self.some_time()
-            return {"read": raw["id"]}
-
-        async def write(raw: dict[str, Any]) -> dict[str, Any]:
-            assert not self.frozen
-            if self.stop_at is not None and self.stop_at <= 0:
-                self.late.append(raw["id"])
-            await self.some_time()
-            self.writes[raw["id"]] += 1
-            await self.some_time()
-            return {"wrote": raw["id"]}
-
-        async def put(raw: dict[str, Any]) -> dict[str, Any]:
-            assert not self.frozen
-            await self.some_time()
-            return {"put": raw["id"]}
-
-        async def broken(raw: dict[str, Any]) -> None:
-            await self.some_time()
-            raise ToolError(f"broken {raw['id']}", code="tool.broke", hint="no")
-
-        made = {
-            "read": ("read", read),
-            "write": ("write", write),
-            "put": ("write", put),
-            "broken": ("read", broken),
+    made: dict[str, tuple[str, Any]] = {
+        "read": ("read", read),
+        "write": ("write", write),
+        "put": ("write", put),
+        "broken": ("read", broken),
+    }
+    registry: ToolRegistry[Any] = ToolRegistry()
+    return registry.register_all(
+        {
+            "id": name,
+            "kind": kind,
+            "parse_input": _parsed,
+            "parse_output": _same,
+            "execute": execute,
+            "idempotent": name == "put",
         }
-        registry: ToolRegistry[Any] = ToolRegistry()
-        return registry.register_all(
-            {
-                "id": name,
-                "kind": kind,
-                "parse_input": _parsed,
-                "parse_output": _same,
-                "execute": execute,
-                "idempotent": name == "put",
-            }
-            for name, (kind, execute) in made.items()
-        )
+        for name, (kind, execute) in made.items()
+    )
 
 
 def _parsed(raw: Any) -> Any:
@@ -151,58 +62,20 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _unheard(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:
-    """What a killed process leaves behind is heard by nobody."""
-
-
-Scenario = Callable[[World, Run], Awaitable[Outcome]]
-
-
-def life(world: World, scenario: Scenario, left: int | None) -> Outcome | None:
-    """One process: until the run has ended, or until it is killed after `left` operations of the store."""
-
-    async def process() -> Outcome | None:
-        asyncio.get_running_loop().set_exception_handler(_unheard)
-        world.dead, world.left, world.ending = False, left, asyncio.Event()
-        world.graceful = world.rnd.random() < 0.3
-        run = Run(id="r", tools=world.registry(), steps=Journal(world), listener=world.listen)
-        world.stop = run.abort.set
-        task = asyncio.ensure_future(scenario(world, run))
-        ending = asyncio.ensure_future(world.ending.wait())
-        await asyncio.wait({task, ending}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
-        if world.ending.is_set() and not world.dead and task.cancel():
-            world.left = None
-            await asyncio.wait({task}, timeout=20)
-        world.dead = True
-        assert task.done() or world.ending.is_set(), "the run hangs"
-        return task.result() if task.done() and not task.cancelled() and task.exception() is None else None
-
-    return asyncio.run(process())
-
-
 def chain(world: World, scenario: Scenario, crashes: int, span: int) -> Outcome:
-    """Lives that are killed, then one that is not."""
-    for _ in range(crashes):
-        outcome = life(world, scenario, world.rnd.randint(1, span))
+    """Lives that are ended, then one that is not."""
+    for left in [*(world.rnd.randint(1, span) for _ in range(crashes)), None]:
+        outcome = life(world, lambda run: scenario(world, run), left, tools=registry_of(world))
         if outcome is not None:
             return outcome
-    outcome = life(world, scenario, None)
-    assert outcome is not None
-    return outcome
+    raise AssertionError("the last life did not end")
 
 
 def replayed(world: World, scenario: Scenario) -> Outcome:
     """The same run from its journal alone, up to the record of its end, with other timing."""
-    again = World(world.rnd.randrange(10**9))
-    again.store, again.saved, again.frozen = MemoryJournalStore(), set(), True
-    for run_id, step_id in sorted(world.saved - {("r", "end")}):
-        row = next(row for row in world.load(run_id) if row.step_id == step_id)
-        again.store.save(run_id, step_id, row.about, row.outcome or "")
-        again.saved.add((run_id, step_id))
-    again.events = world.events
-    outcome = life(again, scenario, None)
-    assert outcome is not None
-    assert world.doubles + again.doubles == []
+    again = world.frozen_copy(World(world.rnd.randrange(10**9)))
+    outcome = chain(again, scenario, 0, 1)
+    assert world.faults + again.faults == []
     return outcome
 
 
@@ -248,8 +121,7 @@ async def play(world: World, ctx: Context, steps: Program) -> list[Any]:
 
 
 def _thought(world: World, name: str) -> Callable[[str], Awaitable[Any]]:
-    async def think(key: str) -> Any:
-        assert not world.frozen, f"{key} is executed again"
+    async def think(_key: str) -> Any:
         await world.some_time()
         return {"thought": name, "n": len(name)}
 
@@ -258,7 +130,6 @@ def _thought(world: World, name: str) -> Callable[[str], Awaitable[Any]]:
 
 def _failing(world: World, name: str) -> Callable[[str], Awaitable[Any]]:
     async def fail(_key: str) -> Any:
-        assert not world.frozen
         await world.some_time()
         raise ToolError(f"no {name}", code="it.failed", hint="never mind")
 
@@ -295,7 +166,7 @@ def branching(world: World) -> Workflow[dict[str, Any], Any]:
     """Two visits of a node that plays a program: children of one round end by their budget."""
 
     async def go(state: dict[str, Any], ctx: Context) -> dict[str, Any]:
-        await world.some_time()
+        await world.pause()
         out = [*state.get("out", []), await play(world, ctx, state["program"])]
         return {"out": out, "rounds": state["rounds"] + 1}
 
@@ -333,7 +204,6 @@ def check_engine(seed: int) -> None:
     scenario = engine_scenario(seed, ALL)
     world = World(seed + 2)
     outcome = chain(world, scenario, world.rnd.randint(1, 6), 25)
-    assert set(world.writes.values()) <= {1}
     again = replayed(world, scenario)
     assert again.to_json() == outcome.to_json()
     assert outcome.state is None or again.state == outcome.state
@@ -348,9 +218,9 @@ def check_stop(seed: int) -> None:
     stopped = world.stop_at <= 0
     assert (outcome.reason == "user_stopped") == (outcome.status == "cancelled")
     assert stopped or outcome.status != "cancelled"
-    assert world.late == []
     world.frozen = True
     assert chain(world, scenario, 0, 1).to_json() == outcome.to_json()
+    assert world.faults == []
 
 
 SEEDS = range(0, 250, 10)
