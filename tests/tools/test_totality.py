@@ -123,3 +123,17 @@ def test_no_depth_ends_the_process(entry: RegisteredTool[Any], deep: int, shape:
         _, error = attempt(entry, text)
         codes = {"args.too_deep", "args.too_large", "args.truncated", "args.invalid"}
         assert error is None or error.code in codes
+
+
+@pytest.mark.covers("B25")
+@pytest.mark.parametrize("entry", ENTRIES, ids=["any", "typed", "schema"])
+@given(value=values, data=st.data())
+def test_every_beginning_of_a_call_is_truncated_and_nothing_else(
+    entry: RegisteredTool[Any], value: Any, data: st.DataObject
+) -> None:
+    text = json.dumps({"value": value}, ensure_ascii=data.draw(st.booleans()))
+    cut = data.draw(st.integers(1, len(text) - 1))
+    for raw in (text[:cut], text.encode(errors="surrogatepass")[:cut]):
+        _, error = attempt(entry, raw)
+        assert error is not None
+        assert error.code == "args.truncated" or "surrogate" in str(error)

@@ -20,7 +20,7 @@ def own_parser(parse_input: Callable[..., Any]) -> Parse:
     def parse(raw: Any) -> Parsed:
         given = _copied(raw, MAX_DEPTH)
         try:
-            shown = admitted(given, nothing_else)
+            shown: Any = admitted(given, nothing_else)
             frozen: str | None = json_text(shown)
         except NotJson:
             frozen = None

@@ -56,6 +56,8 @@ def _decoded(raw: bytes | bytearray) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
+        if error.end == len(raw) and error.reason == "unexpected end of data":
+            raise _cut_short("inside a character") from None
         raise InvalidArguments(
             f"the arguments are not UTF-8: {error}", code="args.not_json", hint=_COMPLETE
         ) from None
@@ -103,14 +105,16 @@ def _refused(text: str, reason: str) -> InvalidArguments:
     if reason.startswith("recursion limit"):
         return InvalidArguments("the arguments are deeper than 200 levels", code="args.too_deep")
     if reason.startswith("EOF"):
-        return InvalidArguments(
-            f"the arguments end too early: {reason}",
-            code="args.truncated",
-            hint=f"nothing was run; {_COMPLETE}",
-        )
+        return _cut_short(reason)
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return InvalidArguments(
         f"the arguments are not JSON: {reason}: {shown!a}", code="args.not_json", hint=_COMPLETE
+    )
+
+
+def _cut_short(where: str) -> InvalidArguments:
+    return InvalidArguments(
+        f"the arguments end too early: {where}", code="args.truncated", hint=f"nothing was run; {_COMPLETE}"
     )
 
 
