@@ -514,3 +514,28 @@ def test_a_clear_spelling_is_read_only_where_it_is_the_only_meaning() -> None:
         "y": dt.timedelta(days=1, hours=1, minutes=30),
     }
     assert spelled[2]
+
+
+@dataclasses.dataclass
+class Sized:
+    name: str
+    given: dataclasses.InitVar[list[Item]]
+    count: int = dataclasses.field(init=False, default=0)
+
+    def __post_init__(self, given: list[Item]) -> None:
+        self.count = len(given)
+
+
+@dataclasses.dataclass
+class Forgetful:
+    name: str
+    given: dataclasses.InitVar[list[Item]]
+
+
+def test_values_that_exist_only_while_an_object_is_made_are_counted_as_well() -> None:
+    entry = entry_of(x=Sized)
+    assert entry.parse('{"x": {"name": "a", "given": [{"name": "b"}]}}')[0]["x"].count == 1
+    for each in (entry, entry_of(x=Forgetful)):
+        doubled = refused(each, '{"x": {"name": "a", "given": [{"name": "b", "name": "c"}]}}')
+        assert doubled.code == "args.duplicate_key"
+    assert refused(entry, '{"x": {"name": "a", "given": [], "count": 1}}').code == "args.unknown"

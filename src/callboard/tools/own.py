@@ -25,7 +25,7 @@ def own_parser(parse_input: Callable[..., Any]) -> Parse:
         except NotJson:
             frozen = None
         else:  # what is shown is what is parsed: a container of another class keeps its inside to itself
-            given = shown if isinstance(shown, dict | list) else given
+            given = shown if is_dict(shown) or is_list(shown) else given
         try:
             return read(given), frozen, False
         except ToolError:

@@ -45,6 +45,13 @@ def _is_closed(node: Mapping[str, Any]) -> bool:
     return config.get("extra_fields_behavior") == "forbid"
 
 
+def _is_no_plain_attribute(field: Mapping[str, Any]) -> bool:
+    """Of a dataclass: a field that may be left out, or that is no attribute of the instance."""
+    return (
+        field["schema"]["type"] == "default" or not field.get("init", True) or field.get("init_only", False)
+    )
+
+
 def _function(pairs: Pairs) -> Callable[[Any], int]:
     return pairs if callable(pairs) else lambda _: pairs or 0
 
@@ -138,9 +145,7 @@ class _Reader:
         if node["schema"]["type"] != "dataclass-args":
             return None
         fields: dict[str, Any] = {field["name"]: field for field in node["schema"]["fields"]}
-        if any(
-            field["schema"]["type"] == "default" or not field.get("init", True) for field in fields.values()
-        ):
+        if any(_is_no_plain_attribute(field) for field in fields.values()):
             return None
         return self._all_given(fields, attrgetter)
 
