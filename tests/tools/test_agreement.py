@@ -1,4 +1,5 @@
 """Schema and tool accept the same values: for every type of docs/types.md, with formats asserted."""
+# pyright: reportUnknownVariableType=false
 
 import json
 import re
@@ -176,3 +177,37 @@ def test_the_table_of_the_documentation_lists_exactly_these_types() -> None:
     page = Path(__file__).parents[2] / "docs" / "types.md"
     rows = re.findall(r"^\| `([^`]+)` \|", page.read_text(), re.MULTILINE)
     assert rows == list(TYPES)
+
+
+def with_doubled_key(value: Any, at: int) -> tuple[str, int]:
+    """The JSON text of a value in which the pair number `at` stands twice, and how many pairs were passed."""
+    if isinstance(value, dict):
+        parts: list[str] = []
+        pairs: dict[str, Any] = value
+        for key, item in pairs.items():
+            mine = at
+            text, at = with_doubled_key(item, at - 1)
+            pair = f"{json.dumps(key)}: {text}"
+            parts += [pair, pair] if mine == 0 else [pair]
+        return "{" + ", ".join(parts) + "}", at
+    if isinstance(value, list):
+        parts = []
+        items: list[Any] = value
+        for item in items:
+            text, at = with_doubled_key(item, at)
+            parts.append(text)
+        return "[" + ", ".join(parts) + "]", at
+    return json.dumps(value), at
+
+
+@pytest.mark.parametrize("row", range(len(ROWS)), ids=[f"{name}-{number}" for name, number, _ in ROWS])
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+@given(data=st.data())
+def test_a_doubled_key_never_passes(row: int, data: st.DataObject) -> None:
+    value = {"value": data.draw(from_schema(row))}
+    _, left = with_doubled_key(value, 1_000_000)
+    text, _ = with_doubled_key(value, data.draw(st.integers(0, 1_000_000 - left - 1)))
+    with pytest.raises(InvalidArguments):
+        tool_for(row)[0].parse(text)
