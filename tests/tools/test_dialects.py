@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from callboard.errors import InvalidArguments
+from callboard.errors import InvalidArguments, RegistrationError
 from callboard.tools import Dialect, Export, RegisteredTool, export, registered, tool
 from callboard.tools.refs import refs_in
 from tests.tools.types_table import TYPES
@@ -142,6 +142,8 @@ def test_a_tool_whose_schema_cannot_be_made_is_left_out_and_the_others_are_not(d
     assert [made.names.tool_id(name) for name in names_of(made, dialect)] == ["add", "tree"]
     assert [(each.tool_id, each.code) for each in made.left_out] == [("broken", "schema.unpublishable")]
     assert "author's own code fails" in made.left_out[0].reason
+    with pytest.raises(RegistrationError, match="tool 'broken' can't be published"):
+        _ = registered(broken).input_schema
 
 
 def names_of(made: Export, dialect: Dialect) -> list[str]:

@@ -266,6 +266,18 @@ def test_a_function_may_bring_its_own_parsers() -> None:
     assert entry.own_parser
 
 
+def test_companions_of_a_function_with_its_own_parser_get_what_it_made() -> None:
+    @tool(parse_input=str, permissions=lambda value: [value], simulate=lambda value, ctx: f"would {value}")
+    def act(text: str) -> str:
+        return text
+
+    entry = registered(act)
+    assert entry.permissions is not None
+    assert entry.permissions("a", None) == ["a"]
+    assert entry.simulate is not None
+    assert entry.simulate("a", None) == "would a"
+
+
 def test_optional_fields_of_the_host_are_read() -> None:
     entry = registered(
         status(

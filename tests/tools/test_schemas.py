@@ -256,10 +256,16 @@ def test_a_schema_that_would_be_costly_is_refused_before_it_is_compiled(schema: 
 def test_a_function_may_come_with_a_schema_and_is_called_by_name() -> None:
     @tool(schema=object_of(a={"type": "integer"}, b={"type": "integer"}))
     def add(a: Any, b: Any, ctx: ToolContext) -> int:
+        """Add two numbers.
+
+        Args:
+            a: one
+        """
         return a + b
 
     entry = registered(add)
     assert entry.run(entry.parse('{"a": 1, "b": 2}')[0], None) == 3
+    assert entry.description == "Add two numbers."
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -28,7 +28,7 @@ class _Look:
         self._made: dict[str, Any] = {}
         self._lock = Lock()
 
-    def once(self, name: str, make: Any) -> Any:
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for each name."""
         if name not in self._made:
             with self._lock:
@@ -40,14 +40,26 @@ class _Look:
 class PublishedSchema:
     """Of a tool that came with its schema, or with none."""
 
-    __slots__ = ("_identity", "description", "input_schema", "kept", "output_schema")
+    __slots__ = ("_description", "_doc", "_identity", "_look", "input_schema", "kept", "output_schema")
 
-    def __init__(self, identity: tuple[str, str], description: str | None, schema: Schema | None) -> None:
+    def __init__(
+        self, identity: tuple[str, str], description: str | None, doc: str | None, schema: Schema | None
+    ) -> None:
         self._identity = identity
-        self.description = description
+        self._description = description
+        self._doc = doc
+        self._look = _Look()
         self.input_schema: Schema = {"type": "object"} if schema is None else schema
         self.output_schema: Schema | None = None
         self.kept: dict[Any, Any] = {}
+
+    @property
+    def description(self) -> str | None:
+        """What was given, else the docstring's text before its sections."""
+        if self._description is not None:
+            return self._description
+        made: Described = self._look.once("doc", lambda: read_docstring(self._doc))
+        return made.text
 
     @property
     def fingerprint(self) -> str:
@@ -142,11 +154,13 @@ def _generated(tool_id: str, shown: Mapping[str, Any], definitions: Mapping[str,
     )
     try:
         schema = _Generator().generate(core)
-    except PydanticUserError as error:
+    except Exception as error:  # a type's own code may make its schema
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RegistrationError(
-            f"tool {tool_id!r} can't be published: {error.message.strip().splitlines()[0]}",
+            f"tool {tool_id!r} can't be published: {reason}",
             code="schema.unpublishable",
-        ) from None
+            hint="a model shows no such tool; the others are not touched",
+        ) from error
     schema.setdefault("properties", {})
     return schema
 

@@ -151,13 +151,22 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         wants_context=signature.context is not None or steps,
         worker="inline" if asynchronous or not options.blocking else "thread",
         serial=_lock_name(tool_id, options.serial),
-        simulate=None if simulate is None else companion(tool_id, "simulate", simulate, names),
+        simulate=_companion(tool_id, "simulate", simulate, names, is_own=is_own),
         simulate_is_async=simulate is not None and is_async(simulate),
-        permissions=None if permissions is None else companion(tool_id, "permissions", permissions, names),
+        permissions=_companion(tool_id, "permissions", permissions, names, is_own=is_own),
         agents=None if options.agents is None else frozenset(options.agents),
         idempotent=options.idempotent,
         mask_errors=options.mask_errors,
     )
+
+
+def _companion(
+    tool_id: str, role: str, function: Callable[..., Any] | None, names: tuple[str, ...], *, is_own: bool
+) -> Run | None:
+    """What calls `simulate` or `permissions`; behind an own parser there are no arguments by name."""
+    if function is None:
+        return None
+    return fitted(function, 2) if is_own else companion(tool_id, role, function, names)
 
 
 def _first(check: Callable[[Any], tuple[Any, Any, Any]]) -> Callable[[Any], Any]:
@@ -177,10 +186,10 @@ def _input(tool_id: str, made: Tool[Any], signature: Signature, result: Any) -> 
     if options.schema is not None:
         schema = SchemaParser(tool_id, options.schema)
         _check_takes(tool_id, signature, schema)
-        shown = PublishedSchema((tool_id, made.kind), description or doc, schema.schema)
+        shown = PublishedSchema((tool_id, made.kind), description, doc, schema.schema)
         return _Input(schema.parse, shown, caller(function, signature), is_own=False)
     if options.parse_input is not None:
-        shown = PublishedSchema((tool_id, made.kind), description or doc, None)
+        shown = PublishedSchema((tool_id, made.kind), description, doc, None)
         return _Input(own_parser(options.parse_input), shown, _fed(function, signature), is_own=True)
     arguments = compile_arguments(tool_id, signature.parameters)
     published = PublishedSignature((tool_id, made.kind), description, doc, arguments, result)
@@ -258,7 +267,7 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         execute=run,
         debug_steps=get("debug_steps"),
         source=source,
-        published=PublishedSchema((tool_id, kind), description, schema),
+        published=PublishedSchema((tool_id, kind), description, None, schema),
         parse=parse,
         run=run,
         finish=finish,
