@@ -27,6 +27,7 @@ from callboard.types import ToolContext
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _UNIONS = (Union, types.UnionType)
 _NO_RESULT = type(None)
+_PLAIN_VALUES = frozenset({bool, int, str, _NO_RESULT})  # what `Literal` may list
 _LASTING = frozenset({"builtins", "datetime", "decimal", "pathlib", "types", "typing", "uuid"})
 
 
@@ -205,7 +206,7 @@ def is_lasting(annotation: Any) -> bool:
     module = annotation.__module__ if isinstance(annotation, type) else type(annotation).__module__
     if module not in _LASTING or get_origin(annotation) is Annotated:
         return False
-    return all(isinstance(part, (str, int, type(None))) or is_lasting(part) for part in get_args(annotation))
+    return all(type(part) in _PLAIN_VALUES or is_lasting(part) for part in get_args(annotation))
 
 
 def with_extended_dicts(annotation: Any) -> Any:
