@@ -227,8 +227,9 @@ async def _answer(approver: Approver, request: ApprovalRequest, abort: Abort | N
         raise
     except BaseException as error:
         raise Denied(f"the approver failed: {type(error).__name__}", code="approval.failed") from error
-    said: Any = isinstance(answer, ApprovalAnswer) and (answer.reason, answer.by, answer.arguments)
-    if not said or not all(isinstance(each, str | None) for each in said):
+    if not isinstance(answer, ApprovalAnswer) or not all(
+        isinstance(each, str | None) for each in cast("Any", (answer.reason, answer.by, answer.arguments))
+    ):
         raise Denied(
             f"the approver answered with {type(answer).__name__}, which is no ApprovalAnswer",
             code="approval.failed",

@@ -19,7 +19,7 @@ from callboard.calls.failures import (
     with_record,
 )
 from callboard.calls.inherit import inherited
-from callboard.calls.ports import Frame, Ports, call_ids, current_frame
+from callboard.calls.ports import Ports, current_frame, id_count, id_prefix
 from callboard.calls.results import MAX_CONTENT, capped, placeholder, report
 from callboard.catalog import Snapshot
 from callboard.events import CallStarted, ToolCallRecord
@@ -35,12 +35,12 @@ async def gate(
 ) -> ToolResult[Any]:  # fmt: skip
     """Take one call from its raw arguments to its terminal record; return its result or raise."""
     at, began = time_ns(), monotonic_ns()
-    call_id = next(call_ids[0])
+    call_id = f"{id_prefix[0]}{next(id_count)}"
     outer, frame = (), current_frame.get()
     if frame is not None:
-        outer, options = frame.chain, inherited(frame, ports, options)
+        outer, options = frame[0], inherited(frame, ports, options)
     chain = outer + (call_id,)  # noqa: RUF005 - twice as fast
-    token = current_frame.set(new(Frame, (chain, options, ports, began)))
+    token = current_frame.set((chain, options, ports, began))
     abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
     frozen = error = value = result = lock = job = context = verdict = debug_steps = risen = None
     kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
@@ -50,8 +50,7 @@ async def gate(
         if found is None:
             tool_id = tool_id[:MAX_ID]
             raise unavailable(ports, snapshot, tool_id, options)
-        tool, plan = found
-        kind, parse, work, simulation, wants_context, serial, agents, finish, debug_steps = plan
+        tool, kind, parse, work, simulation, wants_context, serial, agents, finish, debug_steps = found
         restricted = options.grant is not None or agents is not None or ports.visible is not None
         if restricted and hidden(ports, tool, options):
             raise unavailable(ports, snapshot, tool_id, options)
@@ -73,18 +72,20 @@ async def gate(
         if serial is not None:
             await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
             lock = serial
-        view = new(CallView, (tool, frozen, call_id, key, options))
         if settled is not None and ports.policy_epoch is not None:
+            view = new(CallView, (tool, frozen, call_id, key, options))
             verdict, reasons = await confirm(ports, view, settled, began, sync=sync)
         if (abort is not None and abort.reason is not None) or (
-            deadline is not None and monotonic_ns() - began > deadline * 1e9
-        ):
+            deadline is not None and (settled is not None or lock is not None or deadline <= 0)
+            and monotonic_ns() - began > deadline * 1e9
+        ):  # fmt: skip
             raise not_now(tool_id, chain, abort, needs_async=False)
         ports.emit(new(CallStarted, (
             call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
             simulated, verdict, reasons,
         )), options)  # fmt: skip
         if options.barrier is not None:
+            view = new(CallView, (tool, frozen, call_id, key, options))
             await passed(ports, view, settled, began, sync=sync)
         # 6. Run, or simulate.
         if wants_context:

@@ -10,18 +10,21 @@ from callboard.types import Abort, ExecutionOptions
 def inherited(frame: Frame, ports: Ports, own: ExecutionOptions) -> ExecutionOptions:
     """The options of a call that code of another call makes.
 
-    A simulation stays one, an abort of either ends it, the time left of either bounds it. Principal and agent
-    are the outer call's unless it names its own. Within one registry it reaches only what both grants reach.
+    A simulation stays one, an abort of either ends it, the time left of either bounds it. Principal, agent,
+    approver and barrier are the outer call's unless it names its own. Within one registry it reaches only
+    what both grants reach.
     """
-    outer = frame.options
+    _, outer, through, began_ns = frame
     return replace(
         own,
         simulate=True if outer.simulate else own.simulate,
         abort=_joined(outer.abort, own.abort),
-        deadline=_shorter(frame, own.deadline),
+        deadline=_shorter(outer.deadline, began_ns, own.deadline),
         principal=outer.principal if own.principal is None else own.principal,
         agent=outer.agent if own.agent is None else own.agent,
-        grant=_both(outer.grant, own.grant) if frame.ports is ports else own.grant,
+        approver=outer.approver if own.approver is None else own.approver,
+        barrier=outer.barrier if own.barrier is None else own.barrier,
+        grant=_both(outer.grant, own.grant) if through is ports else own.grant,
     )
 
 
@@ -31,10 +34,10 @@ def _joined(outer: Abort | None, own: Abort | None) -> Abort | None:
     return Abort.first_of(outer, own)
 
 
-def _shorter(frame: Frame, own: float | None) -> float | None:
-    if frame.options.deadline is None:
+def _shorter(outer: float | None, began_ns: int, own: float | None) -> float | None:
+    if outer is None:
         return own
-    left = frame.options.deadline - (monotonic_ns() - frame.began_ns) / 1e9
+    left = outer - (monotonic_ns() - began_ns) / 1e9
     return left if own is None else min(left, own)
 
 

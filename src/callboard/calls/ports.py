@@ -2,10 +2,10 @@
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 from callboard.events import CallEvent
@@ -42,24 +42,18 @@ class Ports:
     pool: ThreadPool = field(default_factory=shared_pool)
 
 
-class Frame(NamedTuple):
-    """The call that code runs in: what a call inside it inherits."""
-
-    chain: tuple[str, ...]  # invocation ids, outermost first
-    options: ExecutionOptions
-    ports: Ports
-    began_ns: int  # on the monotonic clock
-
-
+# The call that code runs in, for what a call inside it inherits: the invocation ids of it and of the calls
+# around it, outermost first; its options; the ports it went through; when it began, on the monotonic clock.
+Frame = tuple[tuple[str, ...], ExecutionOptions, Ports, int]
 current_frame: ContextVar[Frame | None] = ContextVar("current_frame", default=None)
 
-
-# Draws invocation ids: a prefix that no other process has, and a count. One entry, replaced after a fork.
-call_ids: list[Iterator[str]] = []
+# An invocation id is a prefix that no other process has, and a count.
+id_prefix: list[str] = []
+id_count = itertools.count(1)
 
 
 def _new_prefix() -> None:
-    call_ids[:] = [map(f"{uuid4().hex[:16]}-{{}}".format, itertools.count(1))]
+    id_prefix[:] = [f"{uuid4().hex[:16]}-"]
 
 
 _new_prefix()

@@ -18,7 +18,7 @@ class Snapshot(NamedTuple):
 
     number: int
     tools: Mapping[str, RegisteredTool]
-    plans: Mapping[str, tuple[RegisteredTool, Plan]]
+    plans: Mapping[str, tuple[RegisteredTool, *Plan]]
     short_names: Mapping[str, tuple[str, ...]]
 
 
@@ -112,7 +112,7 @@ class Catalog:
                 self.published = Snapshot(
                     self._number,
                     MappingProxyType(dict(self._tools)),
-                    {name: (tool, tool.plan) for name, tool in self._tools.items()},
+                    {name: (tool, *tool.plan) for name, tool in self._tools.items()},
                     MappingProxyType(dict(self._short_names)),
                 )
             return self.published

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from callboard.conversation import Message
+from callboard.errors import StoreError
 from callboard.events import RunEvent
 from callboard.host.profiles import Profile
 from callboard.host.result import RunResult
@@ -60,7 +61,11 @@ async def execute(order: Order, around: Surroundings) -> RunResult:
     def listen(event: RunEvent) -> None:
         if event.type == "model.finished":
             usage.update(event.data.get("usage", {}))
-        seq = around.store.events.append(event.to_json())
+        try:
+            seq = around.store.events.append(event.to_json())
+        except StoreError:
+            around.abort.set("store_failed")  # nothing goes on unrecorded
+            raise
         if seq is not None or event.n == 0:
             around.publish(event._replace(seq=seq or 0))
 

@@ -6,37 +6,44 @@ from asyncio import CancelledError
 from collections import deque
 from itertools import count
 
-from callboard.events import CallEvent, CallProgress, EventName, Listener, ToolCallRecord, event_name
+from callboard.events import (
+    CallEvent,
+    CallProgress,
+    CallStarted,
+    EventName,
+    Listener,
+    ToolCallRecord,
+    event_name,
+)
 from callboard.types import ExecutionOptions
 from callboard.workers import renewed_after_fork
 
 LARGE = 4_096  # characters of a fact that count against the log's size
-_SLACK = 256  # facts that may be kept too many until the log is trimmed
 _log = logging.getLogger("callboard.registry")
 
 
 class CallLog:
     """Keeps the newest facts; listeners hear of all of them, in order, in the thread of the call.
 
-    Appending takes no lock: what is too much goes every few hundred facts, or when a large one comes.
+    Appending takes no lock; small facts are bounded by their number, large ones are counted.
     """
 
     __slots__ = (
         "__weakref__",
         "_emitted",
         "_kept",
+        "_large",
         "_listeners",
         "_lock",
         "_max_bytes",
-        "_max_events",
         "_number",
     )
 
     def __init__(self, max_events: int, max_bytes: int, listeners: tuple[Listener, ...]) -> None:
-        self._kept: deque[CallEvent] = deque()
+        self._kept: deque[CallEvent] = deque(maxlen=max_events)
         self._number = count(1)
         self._emitted = 0
-        self._max_events = max_events
+        self._large = 0  # characters of large facts, at most
         self._max_bytes = max_bytes
         self._listeners = listeners
         self.renew()
@@ -49,9 +56,9 @@ class CallLog:
     def emit(self, event: CallEvent, options: ExecutionOptions) -> None:
         """Record one fact. A listener that fails is logged and never disturbs the call."""
         self._kept.append(event)
-        self._emitted = number = next(self._number)
-        if number % _SLACK == 0 or _size(event) > LARGE:
-            self._trim()
+        self._emitted = next(self._number)
+        if type(event) is not CallStarted and (size := _size(event)) > LARGE:
+            self._make_room(size)
         for listener in self._listeners:
             try:
                 listener(event)
@@ -67,20 +74,21 @@ class CallLog:
 
     def kept(self) -> tuple[CallEvent, ...]:
         """A snapshot of what is kept, oldest first."""
-        self._trim()
-        return tuple(self._kept.copy())[-self._max_events :]
+        return tuple(self._kept.copy())
 
-    def _trim(self) -> None:
+    def _make_room(self, added: int) -> None:
+        """Give up what is too large: counted again only when it may be too much."""
         with self._lock:
-            while len(self._kept) > self._max_events:
-                self._kept.popleft()
+            self._large += added
+            if self._large <= self._max_bytes:
+                return
             sizes = [size if size > LARGE else 0 for size in map(_size, self._kept.copy())]
-            total = sum(sizes)
+            self._large = sum(sizes)
             for given_up in sizes[:-1]:
-                if total <= self._max_bytes:
+                if self._large <= self._max_bytes:
                     break
                 self._kept.popleft()
-                total -= given_up
+                self._large -= given_up
 
 
 def _size(event: CallEvent) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from callboard.errors import ToolError
 from callboard.workers.descendants import kill_family
@@ -62,7 +63,7 @@ async def run_program(
     reading = [asyncio.create_task(_read(process.stdout)), asyncio.create_task(_read(process.stderr))]
     writing = asyncio.create_task(_write(process.stdin, given))
     try:
-        await process.wait()
+        await _exited(process)
     except asyncio.CancelledError:
         kill_family(process.pid)
         raise
@@ -71,11 +72,29 @@ async def run_program(
         await asyncio.shield(process.wait())
         # The group is gone, so its ends of the pipes are; what left the group may hold them, and is not read.
         await asyncio.wait([*reading, writing], timeout=_LAST_WORDS)
-        for task in (*reading, writing):
+        still_open: list[asyncio.Task[Any]] = [*reading, writing]
+        for task in still_open:
             task.cancel()
-        await asyncio.gather(*reading, writing, return_exceptions=True)
+        await asyncio.gather(*still_open, return_exceptions=True)
     stdout, stderr = (task.result() for task in reading)
     return Finished(process.returncode or 0, stdout, stderr)
+
+
+async def _exited(process: asyncio.subprocess.Process) -> None:
+    """Wait for the program alone: asyncio also waits for its pipes, which a child of it may hold."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not on this system, or it is over already
+        await process.wait()
+        return
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    loop.add_reader(descriptor, lambda: ended.done() or ended.set_result(None))
+    try:
+        await ended
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
 
 
 def _kill_group(process: int) -> None:
