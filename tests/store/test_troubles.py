@@ -31,7 +31,7 @@ def as_nobody(folder: Path) -> str:
     """Open the store as a user without rights; returns what the error said."""
     code = (
         "import os, sys\n"
-        "import alembic.command, callboard.store.runs\n"
+        "import alembic.command, callboard.store.owners, callboard.store.runs\n"
         "from callboard.errors import StoreError\n"
         "from callboard.store import open_store\n"
         "if os.getuid() == 0: os.setuid(65534)\n"

@@ -22,12 +22,8 @@ class Calls:
 
     def add(self, record: Mapping[str, Any], *, run: str | None = None, step: str | None = None) -> None:
         """Store a record, as `call_event_to_json` gives it; one that is known is dropped."""
-        row = {name: record[name] for name in _COLUMNS}
-        row.update(run=run, step=step, record=dict(record))
         with self._database.write() as connection:
-            connection.execute(
-                insert(calls).values(row).on_conflict_do_nothing(index_elements=["invocation_id"]),
-            )
+            add_call(connection, record, run=run, step=step)
 
     def list(self, wanted: CallFilter | None = None) -> list[dict[str, Any]]:
         """The records asked for, newest first, each with `seq`, `run` and `step`."""
@@ -44,3 +40,12 @@ class Calls:
         with self._database.read() as connection:
             rows = connection.execute(query).mappings().all()
         return [{"seq": row["seq"], "run": row["run"], "step": row["step"], **row["record"]} for row in rows]
+
+
+def add_call(
+    connection: sa.Connection, record: Mapping[str, Any], *, run: str | None, step: str | None
+) -> None:
+    """Store a record in a transaction that is open."""
+    row = {name: record[name] for name in _COLUMNS}
+    row.update(run=run, step=step, record=dict(record))
+    connection.execute(insert(calls).values(row).on_conflict_do_nothing(index_elements=["invocation_id"]))

@@ -14,6 +14,7 @@ class StoredRun:
         model: the model's name; `model_reason` says why it was chosen.
         principal: user and tenant.
         usage: token counts by name.
+        owner: who runs it, `Store.this_process` of that process; None where nobody says.
     """
 
     id: str
@@ -32,10 +33,12 @@ class StoredRun:
     workspace: str | None = None
     rounds: int | None = None
     usage: Mapping[str, int] | None = None
+    owner: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The run as a JSON object."""
+        """The run as a JSON object; its owner means nothing outside of the store."""
         made = asdict(self)
+        del made["owner"]
         if self.principal is not None:
             made["principal"] = list(self.principal)
         return made

@@ -22,7 +22,7 @@ class Runs:
     def start(self, run: StoredRun) -> None:
         """Note a run that starts, or that is taken up again."""
         row = asdict(run)
-        again = {name: row[name] for name in ("status", "reason", "message", "finished_at")}
+        again = {name: row[name] for name in ("status", "reason", "message", "finished_at", "owner")}
         with self._database.write() as connection:
             connection.execute(
                 insert(runs).values(row).on_conflict_do_update(index_elements=["id"], set_=again)

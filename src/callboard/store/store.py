@@ -6,6 +6,7 @@ from typing import Self
 from callboard.errors import StoreError
 
 FILE = "callboard.db"
+OWNERS = "owners"
 
 
 class Store:
@@ -26,6 +27,7 @@ class Store:
         from callboard.store.events import Events  # noqa: PLC0415 - same
         from callboard.store.journal import Journal  # noqa: PLC0415 - same
         from callboard.store.migrate import migrate  # noqa: PLC0415 - same
+        from callboard.store.owners import Owners  # noqa: PLC0415 - same
         from callboard.store.runs import Runs  # noqa: PLC0415 - same
 
         self.path = folder / FILE
@@ -40,9 +42,38 @@ class Store:
         self.events = Events(self._database)
         self.calls = Calls(self._database)
         self.journal = Journal(self._database)
+        self._owners = Owners(folder / OWNERS)
+
+    def this_process(self) -> str:
+        """The owner of runs that are started with this store; it lives until the store is closed.
+
+        Raises:
+            StoreError: if the state folder can't be written.
+        """
+        return self._owners.this()
+
+    def settle_abandoned(self, now: float) -> list[str]:
+        """End the runs whose owner lives no longer as ``interrupted``, and record what was open in them.
+
+        A call that was running is recorded as ``unknown`` where it may have changed something, else as
+        ``interrupted``. Where no run was abandoned, nothing is written.
+
+        Args:
+            now: Unix seconds, the moment when it was noticed: noted as the end of these runs.
+
+        Returns:
+            The ids of these runs, oldest first.
+
+        Raises:
+            StoreError: if the state folder can't be written.
+        """
+        from callboard.store.settling import settle  # noqa: PLC0415 - SQLAlchemy, as above
+
+        return settle(self._database, self._owners, now)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. Runs of this store that have not ended are abandoned."""
+        self._owners.release()
         self._database.close()
 
     def __enter__(self) -> Self:

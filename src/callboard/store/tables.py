@@ -56,6 +56,7 @@ runs = sa.Table(
     sa.Column("workspace", Words),
     sa.Column("rounds", sa.Integer),
     sa.Column("usage", Json),
+    sa.Column("owner", Words),  # the name of the file that its process holds locked
     sqlite_autoincrement=True,
 )
 

@@ -42,6 +42,7 @@ def _runs() -> None:
         sa.Column("workspace", sa.Text),
         sa.Column("rounds", sa.Integer),
         sa.Column("usage", sa.Text),
+        sa.Column("owner", sa.Text),
         sqlite_autoincrement=True,
     )
 
