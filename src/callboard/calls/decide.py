@@ -17,6 +17,8 @@ from callboard.tools.entry import Parsed
 from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver, PendingCall
 from callboard.workers import cannot_wait, watched
 
+_new: Any = vars(tuple)["__new__"]  # as in the gate
+
 
 class Settled(NamedTuple):
     """An allowed call: why, the arguments as they may run, how long a person took, and the policy's epoch."""
@@ -28,25 +30,46 @@ class Settled(NamedTuple):
     approved: tuple[str, ...] = ()  # what a person's answer adds to the reasons
 
 
-async def settle(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *, sync: bool) -> Settled:
-    """Take a call through hooks, policy and, where it asks, a person.
+def first_word(ports: Ports, view: CallView, parsed: Parsed) -> Any:
+    """The call as it is settled by a plain `allow`; else what the authoriser answered, for `settle`.
+
+    Raises:
+        Denied: the policy failed.
+    """
+    epoch = None if ports.policy_epoch is None else _epoch(ports)
+    try:
+        decided = UNGOVERNED if ports.authorize is None else ports.authorize(view)
+    except RISING:
+        raise
+    except BaseException as error:
+        raise _policy_failed(error) from error
+    if type(decided) is not Decision or decided.verdict != "allow" or type(decided.reasons) is not tuple:
+        return decided
+    for reason in decided.reasons:
+        if type(reason) is not str:
+            return decided
+    return _new(Settled, (decided, parsed, 0, epoch, ()))
+
+
+async def settle(
+    ports: Ports, view: CallView, decided: Any, parsed: Parsed, began_ns: int, *, sync: bool
+) -> Settled:
+    """Bring what the authoriser answered to an end, and ask a person where it asks.
 
     Args:
         ports: the gate's surroundings.
         view: the call.
-        parsed: its arguments.
+        decided: the authoriser's answer, perhaps to be awaited.
+        parsed: the call's arguments.
         began_ns: since when its deadline counts.
         sync: nothing can be waited for.
 
     Raises:
-        Denied: a hook, the policy or a person said no, nobody is there to ask, or one of them failed.
+        Denied: the policy or a person said no, nobody is there to ask, or one of them failed.
         Ended: the call's abort or deadline came first.
     """
-    if ports.before:
-        parsed = await hooked(ports, view, parsed, began_ns, sync=sync)
-        view = view._replace(frozen=parsed[1])
     epoch = _epoch(ports)
-    decision = await _decide(ports, view, began_ns, sync=sync)
+    decision = await _awaited(decided, view, began_ns, sync=sync)
     if decision.verdict == "allow":
         return Settled(decision, parsed, 0, epoch)
     if decision.verdict == "deny":
@@ -127,17 +150,21 @@ def _denied(decision: Decision) -> Denied:
 
 
 async def _decide(ports: Ports, view: CallView, began_ns: int, *, sync: bool) -> Decision:
-    if ports.authorize is None:
-        return UNGOVERNED
-    try:
-        decided: Any = ports.authorize(view)
-        if isawaitable(decided):
-            work, options = as_coroutine(decided, sync=sync), view.options
+    settled = first_word(ports, view, (None, None, False))
+    if isinstance(settled, Settled):
+        return settled.decision
+    return await _awaited(settled, view, began_ns, sync=sync)
+
+
+async def _awaited(decided: Any, view: CallView, began_ns: int, *, sync: bool) -> Decision:
+    if isawaitable(decided):
+        work, options = as_coroutine(decided, sync=sync), view.options
+        try:
             decided = await watched(work, options.abort, began_ns, options.deadline)
-    except RISING:
-        raise
-    except BaseException as error:
-        raise _policy_failed(error) from error
+        except RISING:
+            raise
+        except BaseException as error:
+            raise _policy_failed(error) from error
     return _checked(decided)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from time import monotonic_ns, time_ns
 from typing import Any
 
-from callboard.calls.decide import confirm, passed, settle
+from callboard.calls.decide import Settled, confirm, first_word, passed, settle
 from callboard.calls.failures import (
     MAX_DEPTH,
     MAX_ID,
@@ -18,6 +18,7 @@ from callboard.calls.failures import (
     unavailable,
     with_record,
 )
+from callboard.calls.hooks import hooked
 from callboard.calls.inherit import inherited
 from callboard.calls.ports import Ports, current_frame, id_count, id_prefix
 from callboard.calls.results import MAX_CONTENT, capped, placeholder, report
@@ -34,8 +35,7 @@ async def gate(
     ports: Ports, snapshot: Snapshot, tool_id: str, raw: Any, options: ExecutionOptions, *, sync: bool,
 ) -> ToolResult[Any]:  # fmt: skip
     """Take one call from its raw arguments to its terminal record; return its result or raise."""
-    at, began = time_ns(), monotonic_ns()
-    call_id = f"{id_prefix[0]}{next(id_count)}"
+    at, began, call_id = time_ns(), monotonic_ns(), f"{id_prefix[0]}{next(id_count)}"
     outer, frame = (), current_frame.get()
     if frame is not None:
         outer, options = frame[0], inherited(frame, ports, options)
@@ -59,14 +59,20 @@ async def gate(
         if (sync and waits) or len(chain) > MAX_DEPTH or (abort is not None and abort.reason is not None):
             raise not_now(tool_id, chain, abort, needs_async=sync and waits)
         # 2. Parse.
-        arguments, frozen, repaired = parse(raw)
-        # 3. Hooks, 4. decide.
-        if ports.authorize is None and not ports.before:
+        parsed = arguments, frozen, repaired = parse(raw)
+        # 3. Hooks; what they rewrite is parsed again.
+        if ports.before:
+            view = new(CallView, (tool, frozen, call_id, key, options))
+            parsed = arguments, frozen, repaired = await hooked(ports, view, parsed, began, sync=sync)
+        # 4. Decide.
+        if ports.authorize is None:
             (verdict, reasons), settled = UNGOVERNED, None
         else:
             view = new(CallView, (tool, frozen, call_id, key, options))
-            settled = await settle(ports, view, (arguments, frozen, repaired), began, sync=sync)
-            (verdict, reasons), (arguments, frozen, repaired), waited, *_ = settled
+            settled = first_word(ports, view, parsed)
+            if type(settled) is not Settled:
+                settled = await settle(ports, view, settled, parsed, began, sync=sync)
+            (verdict, reasons), (arguments, frozen, repaired), waited, _, _ = settled
             began += waited  # the deadline stands still while a person is asked
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
