@@ -8,14 +8,18 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from callboard.errors import StoreError
 from callboard.events import RunEvent
-from callboard.store import open_store
+from callboard.store import StoredRun, open_store
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def as_nobody(folder: Path) -> str:
         "import os, sys\n"
         "import alembic.command, callboard.store.owners, callboard.store.runs\n"
         "from callboard.errors import StoreError\n"
-        "from callboard.store import open_store\n"
+        "from callboard.store import StoredRun, open_store\n"
         "if os.getuid() == 0: os.setuid(65534)\n"
         "try: open_store(sys.argv[1])\n"
         "except StoreError as error: print(error, '|', error.hint)\n"
@@ -116,19 +120,10 @@ def test_a_full_disk_is_said_and_what_was_stored_stays(tmp_path: Path) -> None:
         assert [event["n"] for event in store.events.of("r1")] == [1, 3]
 
 
-def test_a_store_held_by_another_process_is_waited_for(tmp_path: Path) -> None:
-    with open_store(tmp_path) as store:
-        other = sqlite3.connect(store.path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        other.execute("ROLLBACK")
-        assert store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json()) == 1
-        other.close()
-
-
 WRITING = """
 import sys
 from callboard.events import RunEvent
-from callboard.store import open_store
+from callboard.store import StoredRun, open_store
 store = open_store(sys.argv[1])
 n = 0
 while True:
@@ -162,3 +157,130 @@ def test_a_new_state_folder_is_the_owners_alone_and_kept_out_of_git(tmp_path: Pa
     with open_store(tmp_path / "a" / "state") as store:
         assert store.path.parent.stat().st_mode & 0o077 == 0
         assert (store.path.parent / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_the_files_are_the_owners_alone_in_a_folder_that_others_see(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "callboard.db").touch(mode=0o644)
+    with open_store(tmp_path) as store:
+        store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json())
+        files = list(tmp_path.glob("callboard.db*"))
+        assert len(files) == 3
+        assert [path.stat().st_mode & 0o777 for path in files] == [0o600] * 3
+    assert (tmp_path / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_folder_that_holds_other_things_keeps_them_in_version_control(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").touch()
+    open_store(tmp_path).close()
+    assert (tmp_path / ".gitignore").read_text(encoding="utf-8") == "/callboard.db*\n/owners/\n"
+    (tmp_path / ".gitignore").write_text("mine\n")
+    open_store(tmp_path).close()
+    assert (tmp_path / ".gitignore").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_a_state_folder_that_is_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state").symlink_to(tmp_path / "gone" / "away")
+    with pytest.raises(StoreError, match=r"the state folder .*state is a link that leads nowhere"):
+        open_store(tmp_path / "state")
+
+
+def test_a_damaged_row_is_named_and_hides_no_other(tmp_path: Path) -> None:
+    call = {"tool_id": "add", "kind": "read", "status": "ok", "agent": None}
+    call |= {"started_ns": 1, "duration_ns": 2, "arguments": "{}"}
+    with open_store(tmp_path) as store:
+        for number in (1, 2):
+            store.runs.start(StoredRun(id=f"r{number}", profile="loop", started_at=1.0))
+            store.events.append(RunEvent("r1", "p", number, "notice", 1.0, {"n": number}).to_json())
+            store.calls.add({**call, "invocation_id": f"c{number}"}, run="r1")
+        store.runs.finish("r1", "completed", finished_at=2.0, usage={"tokens": 1})
+    with sqlite3.connect(tmp_path / "callboard.db") as connection:
+        connection.execute("UPDATE calls SET record = '{' WHERE seq = 1")
+        connection.execute("UPDATE events SET data = ? WHERE seq = 1", ("[" * 100_000,))
+        connection.execute("UPDATE runs SET usage = '{' WHERE seq = 1")
+    connection.close()
+    with open_store(tmp_path) as store:
+        good, bad = store.calls.list()
+        assert (good["arguments"], "damaged" in good) == ("{}", False)
+        assert (bad["invocation_id"], bad["tool_id"], bad["seq"], bad["damaged"]) == ("c1", "add", 1, True)
+        first, second = store.events.of("r1")
+        assert first["type"] == "notice"
+        assert first["data"]["text"] == "an event is damaged in the file: notice, row 1 of its table events"
+        assert second["data"] == {"n": 2}
+        run = store.runs.get("r1")
+        assert run is not None
+        assert (run.usage, run.message) == (None, "its usage is damaged in the file: row 1 of the table runs")
+
+
+def test_a_missing_table_is_said_with_the_way_out(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with sqlite3.connect(tmp_path / "callboard.db") as connection:
+        connection.execute("DROP TABLE calls")
+    connection.close()
+    with open_store(tmp_path) as store, pytest.raises(StoreError, match="no such table: calls") as caught:
+        store.calls.list()
+    assert caught.value.hint == "restore a copy, or move the file away; a new one is made at the next start"
+
+
+HOLDING = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+connection.execute("ROLLBACK")
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(path: Path) -> Generator[IO[str]]:
+    """Another process holds the file, until a line is written to it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        try:
+            yield holder.stdin
+        finally:
+            holder.kill()
+
+
+def test_a_store_that_is_held_for_a_while_is_waited_for(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store, held(store.path) as holder:
+        stop = threading.Timer(0.4, lambda: (holder.write("go\n"), holder.flush()))
+        stop.start()
+        assert store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json()) == 1
+        stop.join()
+
+
+def test_a_store_that_is_held_for_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callboard.store.database.PATIENCE", 0.3)
+    with open_store(tmp_path) as store, held(store.path):
+        with pytest.raises(StoreError, match="is held by another process"):
+            store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json())
+        assert list(store.events.of("r1")) == []
+
+
+def test_a_signal_is_heard_while_a_held_store_is_waited_for(tmp_path: Path) -> None:
+    class Heard(Exception):
+        pass
+
+    def hear(*_: object) -> None:
+        raise Heard
+
+    before = signal.signal(signal.SIGALRM, hear)
+    try:
+        with open_store(tmp_path) as store, held(store.path) as holder:
+            began = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(Heard):
+                store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json())
+            assert time.monotonic() - began < 3
+            holder.write("go\n")
+            holder.flush()
+            assert store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json()) == 1
+    finally:
+        signal.signal(signal.SIGALRM, before)

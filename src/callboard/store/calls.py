@@ -9,7 +9,7 @@ from sqlalchemy.dialects.sqlite import insert
 from callboard.store.database import Database
 from callboard.store.events import of_run
 from callboard.store.rows import CallFilter
-from callboard.store.tables import calls
+from callboard.store.tables import DAMAGED, calls
 
 _COLUMNS = ("invocation_id", "tool_id", "kind", "status", "agent", "started_ns", "duration_ns")
 
@@ -26,7 +26,10 @@ class Calls:
             add_call(connection, record, run=run, step=step)
 
     def list(self, wanted: CallFilter | None = None) -> list[dict[str, Any]]:
-        """The records asked for, newest first, each with `seq`, `run` and `step`."""
+        """The records asked for, newest first, each with `seq`, `run` and `step`.
+
+        One whose text in the file is damaged comes as what else is known of it, with `damaged`: True.
+        """
         wanted = wanted or CallFilter()
         query = sa.select(calls).order_by(calls.c.seq.desc()).limit(wanted.limit)
         if wanted.run is not None:
@@ -39,7 +42,13 @@ class Calls:
             query = query.where(calls.c.seq < wanted.before)
         with self._database.read() as connection:
             rows = connection.execute(query).mappings().all()
-        return [{"seq": row["seq"], "run": row["run"], "step": row["step"], **row["record"]} for row in rows]
+        return [{"seq": row["seq"], "run": row["run"], "step": row["step"], **_record(row)} for row in rows]
+
+
+def _record(row: Mapping[Any, Any]) -> dict[str, Any]:
+    if row["record"] is not DAMAGED:
+        return row["record"]
+    return {"type": "call.finished", **{name: row[name] for name in _COLUMNS}, "damaged": True}
 
 
 def add_call(

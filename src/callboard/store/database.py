@@ -2,10 +2,11 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -13,10 +14,13 @@ from sqlalchemy.exc import DBAPIError, StatementError
 
 from callboard.errors import StoreError
 
-BUSY_MS = 10_000
+PATIENCE = 10.0  # seconds for which a file that another process holds is waited for
+# SQLite waits in short stretches: between them Python hears signals, such as the second Ctrl-C
+_STRETCH_MS = 100
+_BREATH = 0.005  # seconds between two of them, where SQLite does not wait itself
 
 _PRAGMAS = (
-    f"busy_timeout={BUSY_MS}",
+    f"busy_timeout={_STRETCH_MS}",
     "journal_mode=WAL",
     "synchronous=NORMAL",  # commits survive the end of the process; the last ones perhaps not a power cut
     "foreign_keys=ON",
@@ -61,7 +65,10 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._turn = threading.Lock()  # waiting here is fairer and faster than SQLite's polling
-        self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)))
+        self._engine = sa.create_engine(
+            sa.URL.create("sqlite", database=str(path)),
+            connect_args={"factory": _Connection},
+        )
         event.listen(self._engine, "connect", _prepare)
         event.listen(self._engine, "begin", _begin)
 
@@ -107,9 +114,33 @@ class Database:
         for beginning, what, hint in _TROUBLES:
             if name.startswith(beginning):
                 return StoreError(f"{self.path} {what} ({error})", hint=hint)
+        if str(error).startswith(("no such table", "no such column")):
+            return StoreError(
+                f"{self.path} is not as Callboard made it ({error})",
+                hint="restore a copy, or move the file away; a new one is made at the next start",
+            )
         return StoreError(
             f"{self.path}: {error}", hint="run again with CALLBOARD_DEBUG=1 and report what it shows"
         )
+
+
+class _Connection(sqlite3.Connection):
+    def cursor(self, *_: object) -> sqlite3.Cursor:  # pyright: ignore[reportIncompatibleMethodOverride] - called without arguments
+        return super().cursor(_Cursor)
+
+
+class _Cursor(sqlite3.Cursor):
+    """Tries again while another process holds the file."""
+
+    def execute(self, *statement: Any) -> Self:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return super().execute(*statement)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(_BREATH)
 
 
 def _prepare(connection: Any, _record: Any) -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from callboard.store.database import Database
-from callboard.store.tables import events
+from callboard.store.tables import DAMAGED, events
 
 _PAGE = 500
 _COLUMNS = ("run", "path", "n", "type", "at", "v")
@@ -36,7 +36,8 @@ class Events:
     def of(self, run: str, *, after: int = 0, children: bool = True) -> Iterator[dict[str, Any]]:
         """The events of a run, and of its children, after a position; `seq` is filled in.
 
-        They are read a page at a time, and those that are stored meanwhile come, too.
+        They are read a page at a time, and those that are stored meanwhile come, too. One whose data is damaged
+        in the file comes as a notice.
         """
         which = of_run(events.c.run, run) if children else events.c.run == run
         while True:
@@ -44,7 +45,7 @@ class Events:
             with self._database.read() as connection:
                 page = connection.execute(query).mappings().all()
             for row in page:
-                yield dict(row)
+                yield _event(row)
                 after = row["seq"]
             if len(page) < _PAGE:
                 return
@@ -56,6 +57,13 @@ def _append(connection: sa.Connection, event: Mapping[str, Any]) -> int | None:
     row = {name: event[name] for name in _COLUMNS}
     row["data"] = dict(event["data"])
     return connection.execute(_STORING, row).scalar()
+
+
+def _event(row: Mapping[Any, Any]) -> dict[str, Any]:
+    if row["data"] is not DAMAGED:
+        return dict(row)
+    text = f"an event is damaged in the file: {row['type']}, row {row['seq']} of its table events"
+    return {**row, "type": "notice", "data": {"code": "store.damaged", "text": text}}
 
 
 def of_run(column: sa.ColumnElement[Any], run: str) -> sa.ColumnElement[bool]:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.sqlite import insert
 from callboard.errors import StoreError
 from callboard.store.database import Database
 from callboard.store.rows import RunFilter, StoredRun
-from callboard.store.tables import runs
+from callboard.store.tables import DAMAGED, runs
 
 
 class Runs:
@@ -87,6 +87,9 @@ class Runs:
 
 def _run(row: Mapping[Any, Any]) -> StoredRun:
     fields = {str(name): value for name, value in row.items() if name != "seq"}
+    for name in [name for name, value in fields.items() if value is DAMAGED]:
+        fields[name] = None
+        fields["message"] = f"its {name} is damaged in the file: row {row['seq']} of the table runs"
     if fields["principal"] is not None:
         fields["principal"] = tuple(fields["principal"])
     return StoredRun(**fields)

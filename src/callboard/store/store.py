@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from callboard.errors import StoreError
-
-FILE = "callboard.db"
-OWNERS = "owners"
+from callboard.store.folder import FILE, OWNERS, prepare
 
 
 class Store:
@@ -31,7 +28,7 @@ class Store:
         from callboard.store.runs import Runs  # noqa: PLC0415 - same
 
         self.path = folder / FILE
-        _make(folder)
+        prepare(folder)
         self._database = Database(self.path)
         try:
             migrate(self._database)
@@ -81,22 +78,3 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _make(folder: Path) -> None:
-    if folder.is_dir():
-        return
-    try:
-        folder.mkdir(parents=True, mode=0o700)
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-    except FileExistsError:
-        if not folder.is_dir():  # else another process was faster
-            raise StoreError(
-                f"the state folder {folder} is a file",
-                hint="move it away, or set [state] folder to another place",
-            ) from None
-    except OSError as error:
-        raise StoreError(
-            f"the state folder {folder} can't be made: {error.strerror}",
-            hint="check who owns the folder above it, or set [state] folder to another place",
-        ) from error

@@ -19,6 +19,13 @@ class Words(TypeDecorator[str]):
         return None if value is None else value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+class Damaged:
+    """Stands for a value whose JSON text in the file can't be read: one bad row hides no good one."""
+
+
+DAMAGED = Damaged()
+
+
 class Json(TypeDecorator[Any]):
     """Any JSON value as ASCII text; None is SQL's null."""
 
@@ -30,8 +37,11 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.dumps(value, allow_nan=False, separators=(",", ":"))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 - SQLAlchemy's signature
-        """Read it."""
-        return None if value is None else json.loads(value)
+        """Read it; a text that is no JSON becomes `DAMAGED`."""
+        try:
+            return None if value is None else json.loads(value)
+        except (ValueError, RecursionError):
+            return DAMAGED
 
 
 metadata = sa.MetaData()
