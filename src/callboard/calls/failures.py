@@ -209,4 +209,6 @@ def _attribute(failure: BaseException, name: str) -> str | None:
 def _shown(text: str, room: int = MAX_MESSAGE) -> str:
     if len(text) > room:
         text = f"{text[:room]}… ({len(text)} characters)"
-    return _CREDENTIALS.sub("***", text.encode("utf-8", "backslashreplace").decode())
+    if not text.isascii():  # a lone surrogate could not be sent to anybody
+        text = text.encode("utf-8", "backslashreplace").decode()
+    return _CREDENTIALS.sub("***", text) if "://" in text else text
