@@ -96,6 +96,10 @@ def test_what_is_no_file_is_refused_without_waiting_for_it(workspace: Workspace,
         assert refused(workspace, "socket").code == "file.not_regular"
         assert list_entries(workspace) == "pipe (no file)\nsocket (no file)"
         assert search(workspace, "x") == "no match for x in 0 files"
+        for path in ("pipe", "socket"):
+            with pytest.raises(ToolError) as caught:
+                search(workspace, "x", path=path)
+            assert caught.value.code == "file.not_regular"
 
 
 @contextmanager
@@ -118,11 +122,16 @@ def test_a_file_that_this_user_may_not_read_is_refused(workspace: Workspace, fol
     with ordinary_user():
         assert refused(workspace, "locked").code == "file.no_permission"
         assert refused(workspace, "cellar/x").code == "file.no_permission"
+        with pytest.raises(ToolError, match="may not be opened"):
+            search(workspace, "needle", path="locked")
         assert (
             search(workspace, "needle")
-            == "no match for needle in 0 files\n(1 files are no text or too large)"
+            == "no match for needle in 0 files\n(1 file left out: no text, too large or not ours to read)"
+            "\n(1 folder left out: this user may not open what is there)"
         )
-        assert list_entries(workspace, ".", "*") == "locked"
+        assert list_entries(workspace, ".", "*") == (
+            "locked\n(1 folder left out: this user may not open what is there)"
+        )
 
 
 def test_names_that_would_forge_lines_are_quoted(workspace: Workspace, folder: Path) -> None:

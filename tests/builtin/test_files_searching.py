@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from callboard.builtin.files import Workspace
+from callboard.builtin.files import Workspace, walking
 from callboard.builtin.files.listing import list_entries
 from callboard.builtin.files.searching import MAX_HITS, search
 from callboard.errors import ToolError
@@ -28,7 +28,7 @@ def test_text_is_found_in_any_case_sorted_by_path(workspace: Workspace) -> None:
 
 
 def test_a_search_can_be_held_to_a_folder_or_a_file(workspace: Workspace) -> None:
-    assert search(workspace, "refunds", path="docs/deep") == "no match for refunds in 1 files"
+    assert search(workspace, "refunds", path="docs/deep") == "no match for refunds in 1 file"
     assert search(workspace, "shop", path="README.md") == "README.md:1: # Shop"
     with pytest.raises(ToolError) as caught:
         search(workspace, "shop", path="README.md/x")
@@ -73,7 +73,9 @@ def test_what_is_no_text_or_too_large_is_passed_over_and_counted(workspace: Work
     (folder / "image.bin").write_bytes(b"refunds\0")
     with (folder / "giant.txt").open("wb") as stream:
         stream.truncate(1 << 40)
-    assert search(workspace, "refunds", path=".").endswith("\n(2 files are no text or too large)")
+    assert search(workspace, "refunds", path=".").endswith(
+        "\n(2 files left out: no text, too large or not ours to read)"
+    )
 
 
 def test_answers_are_bounded_and_say_so(workspace: Workspace, folder: Path) -> None:
@@ -143,5 +145,34 @@ def test_folders_inside_folders_end_somewhere(workspace: Workspace, folder: Path
         deep /= "d"
         deep.mkdir()
     (deep / "bottom.txt").write_text("bottom")
-    assert list_entries(workspace, ".", "bottom.txt") == "no file in . matches bottom.txt"
+    left_out = "(1 folder more than 40 levels down left out: name one of them)"
+    assert list_entries(workspace, ".", "bottom.txt") == f"no file in . matches bottom.txt\n{left_out}"
+    assert search(workspace, "bottom") == f"no match for bottom in 3 files\n{left_out}"
     assert search(workspace, "bottom", path="/".join(["d"] * 30)).endswith("bottom.txt:1: bottom")
+
+
+def test_an_end_before_all_was_seen_is_told(
+    workspace: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walking, "MAX_ENTRIES", 3)
+    told = "(stopped after 3 entries: name a folder below)"
+    assert search(workspace, "nowhere") == f"no match for nowhere in 1 file\n{told}"
+    assert list_entries(workspace, ".", "nowhere") == f"no file in . matches nowhere\n{told}"
+    assert list_entries(workspace) == ".git/\nREADME.md\ndocs/"
+    for number in range(4):
+        (folder / f"docs/deep/{number}").touch()
+    assert list_entries(workspace, "docs/deep").endswith(told)
+    assert search(workspace, "nowhere", path="docs/deep").endswith(told)
+
+
+def test_lines_that_an_expression_does_not_see_to_their_end_are_counted(
+    workspace: Workspace, folder: Path
+) -> None:
+    (folder / "docs/long.txt").write_text("a" * 10_001 + "needle\nneedle" + "a" * 10_001)
+    told = "(1 line looked at up to character 10000)"
+    assert (
+        search(workspace, "needle$", regex=True, path="docs")
+        == "no match for needle$ in 3 files\n(2 lines looked at up to character 10000)"
+    )
+    assert search(workspace, "needle", regex=True, path="docs").endswith(f"\n{told}")
+    assert "looked at" not in search(workspace, "needle", path="docs")

@@ -77,7 +77,7 @@ def test_a_simulated_write_says_what_it_would_change_and_changes_nothing(
     registry: ToolRegistry[Any], folder: Path
 ) -> None:
     would_write = registry.invoke("write_file", {"path": "new.txt", "content": "x"}, execution=SIMULATED)
-    assert would_write.text == "would create new.txt (1 bytes)\n@@ line 1 @@\n+x"
+    assert would_write.text == "would create new.txt (1 byte)\n@@ line 1 @@\n+x"
     edit = {"path": "README.md", "old_text": "Shop", "new_text": "Store"}
     would_edit = registry.invoke("edit_file", edit, execution=SIMULATED)
     assert would_edit.text == "would edit README.md at line 1\n@@ line 1 @@\n-# Shop\n+# Store"

@@ -79,7 +79,7 @@ def test_the_host_protects_more(folder: Path) -> None:
     workspace = Workspace(folder, protected=["callboard.toml", "profiles"])
     for path in ("callboard.toml", "profiles/loop.toml", "./Profiles/a/b", "profiles"):
         assert refused(workspace, path, "x").code == "file.protected"
-    assert write(workspace, "docs/callboard.toml", "x") == "created docs/callboard.toml (1 bytes)"
+    assert write(workspace, "docs/callboard.toml", "x") == "created docs/callboard.toml (1 byte)"
     workspace.close()
 
 

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import unicodedata
 from collections.abc import Iterable
 
 from callboard.errors import ToolError
@@ -10,7 +11,7 @@ from callboard.errors import ToolError
 Parts = tuple[str, ...]
 
 MAX_PATH = 4096  # bytes, as in PATH_MAX
-# Neither searched nor written: Callboard's records, and the history of the folder.
+# Neither read nor written: Callboard's records of other runs, and the history of the folder with its tokens.
 INTERNAL = frozenset({".callboard", ".git"})
 
 _REASONS = {
@@ -89,9 +90,33 @@ def visible(text: str, limit: int = 200) -> str:
     return "".join(char if char.isprintable() or char == "\t" else "·" for char in cut)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words: `1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def folded(name: str) -> str:
+    """A component as the most forgiving file system compares it.
+
+    Some tell no case apart, some take composed and decomposed letters for the same, some ignore characters
+    that nobody sees, and some drop dots and spaces at the end.
+    """
+    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).rstrip(". ")
+
+
 def is_internal(name: str) -> bool:
-    """Whether this component is one of the folders that tools leave alone, on any file system."""
-    return name.casefold() in INTERNAL
+    """Whether this component is one of those that tools leave alone, on any file system."""
+    return folded(name) in INTERNAL
+
+
+def protection(path: str, deed: str) -> ToolError:
+    """What the model is told about something that is held; `deed` is what no tool does, as in `writes it`."""
+    return ToolError(
+        f"{shown(path)} is protected: no tool {deed}",
+        code="file.protected",
+        hint="a person can do this outside of Callboard",
+    )
 
 
 def refusal(number: int | None, path: str) -> ToolError:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import IO
 
-from callboard.builtin.files.paths import joined, shown
+from callboard.builtin.files.paths import counted, joined, shown
 from callboard.builtin.files.workspace import Workspace
 from callboard.errors import ToolError
 
@@ -30,7 +30,7 @@ def read_text(
     _check_range(start_line, end_line)
     parts = workspace.parts(path)
     name = joined(parts)
-    with workspace.file(parts) as fd:
+    with workspace.file(parts, workspace.for_reading()) as fd:
         if start_line is None and end_line is None:
             return decoded(_whole(fd, name), name)
         with os.fdopen(fd, "rb", closefd=False) as stream:
@@ -87,7 +87,7 @@ def _lines(stream: IO[bytes], name: str, first: int, last: int | None) -> str:
             break
     if number < first and first > 1:
         raise ToolError(
-            f"{shown(name)} has {number} lines; there is no line {first}",
+            f"{shown(name)} has {counted(number, 'line')}; there is no line {first}",
             code="file.no_such_line",
             hint=f"start_line is at most {number}" if number else "the file is empty",
         )

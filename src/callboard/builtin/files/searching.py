@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from pydantic import StringConstraints, TypeAdapter
 from pydantic_core import SchemaError
 
-from callboard.builtin.files.listing import walk
-from callboard.builtin.files.paths import Parts, joined, shown, visible
+from callboard.builtin.files.guard import Guard
+from callboard.builtin.files.paths import Parts, counted, joined, shown, visible
 from callboard.builtin.files.reading import decoded, read_bytes
-from callboard.builtin.files.workspace import Workspace, open_regular
+from callboard.builtin.files.walking import Walk
+from callboard.builtin.files.workspace import Workspace
 from callboard.errors import ToolError
 
 MAX_HITS = 100
@@ -23,30 +24,45 @@ MAX_WIDTH = 200  # characters of a line that are shown
 MAX_REGEX_LINE = 10_000  # characters of a line that a regular expression looks at
 MAX_REGEX = 500
 
-# From a line to the position of the match, or None.
-Finder = Callable[[str], int | None]
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """How lines are looked at."""
+
+    find: Callable[[str], int | None]
+    """From a line to the position of the match, or None."""
+    reach: int | None = None
+    """Characters of a line that are looked at; None for all."""
 
 
 @dataclass(slots=True)
 class _Search:
     """One search: what was found, what was passed over, and why it ended before its time."""
 
-    find: Finder
+    finder: Finder
     until: float
     hits: list[str] = field(default_factory=list[str])
     files: int = 0
     skipped: int = 0
+    long_lines: int = 0
     stopped: str | None = None
 
-    def file(self, parent: int, parts: Parts) -> None:
-        """Look through one file; what is no text, too large or gone is passed over."""
-        path = joined(parts)
+    def file(self, guard: Guard, parent: int, parts: Parts) -> None:
+        """Look through one file of a walk; one that can't be opened or is gone is passed over."""
         try:
-            fd = open_regular(parent, parts[-1], path)
-            try:
-                data = read_bytes(fd, MAX_FILE)
-            finally:
-                os.close(fd)
+            fd = guard.file(parent, parts[-1], joined(parts))
+        except ToolError:
+            self.skipped += 1
+            return
+        try:
+            self.opened(fd, joined(parts))
+        finally:
+            os.close(fd)
+
+    def opened(self, fd: int, path: str) -> None:
+        """Look through an open file; what is no text or too large is passed over."""
+        try:
+            data = read_bytes(fd, MAX_FILE)
             text = decoded(data, path)
         except (ToolError, OSError):
             self.skipped += 1
@@ -58,11 +74,13 @@ class _Search:
         self._lines(shown(path), text)
 
     def _lines(self, path: str, text: str) -> None:
+        reach = self.finder.reach
         for number, line in enumerate(text.split("\n"), start=1):
             if self.is_late():
                 return
-            at = self.find(line)
+            at = self.finder.find(line[:reach])
             if at is None:
+                self.long_lines += reach is not None and len(line) > reach
                 continue
             if len(self.hits) == MAX_HITS:
                 self.stopped = f"stopped after {MAX_HITS} matches"
@@ -75,13 +93,16 @@ class _Search:
             self.stopped = f"stopped after {MAX_SECONDS:g} seconds"
         return self.stopped is not None
 
-    def answer(self, wanted: str) -> str:
-        """The hits, one a line, and what a reader must know about what is missing."""
-        notes = [f"{self.skipped} files are no text or too large"] if self.skipped else []
+    def notes(self) -> list[str]:
+        """What a reader must know about what is missing, a sentence each."""
+        notes: list[str] = []
+        if self.skipped:
+            notes.append(f"{counted(self.skipped, 'file')} left out: no text, too large or not ours to read")
+        if self.long_lines:
+            notes.append(f"{counted(self.long_lines, 'line')} looked at up to character {self.finder.reach}")
         if self.stopped:
             notes.append(f"{self.stopped}: name a folder, or search for something rarer")
-        lines = self.hits or [f"no match for {shown(wanted)} in {self.files} files"]
-        return "\n".join([*lines, *(f"({note})" for note in notes)])
+        return notes
 
 
 def search(workspace: Workspace, text: str, *, regex: bool = False, path: str = ".") -> str:
@@ -95,28 +116,29 @@ def search(workspace: Workspace, text: str, *, regex: bool = False, path: str = 
             with the line, whatever the expression. It looks at the first 10,000 characters of a line.
         path: a folder or one file.
 
+    Returns:
+        The hits, a line each, and in parentheses what was left out.
+
     Raises:
         ToolError: `search.bad_text`, `search.bad_regex`, or what opening `path` refuses.
     """
     parts = workspace.parts(path)
     found = _Search(_by_regex(text) if regex else _by_text(text), until=time.monotonic() + MAX_SECONDS)
+    walk = Walk(workspace)
     try:
-        with closing(walk(workspace, parts)) as entries:
+        with closing(walk.below(parts)) as entries:
             for entry in entries:
                 if entry.is_file:
-                    found.file(entry.parent, entry.parts)
+                    found.file(walk.guard, entry.parent, entry.parts)
                 if found.is_late():
                     break
     except ToolError as error:
         if error.code != "file.not_a_folder":
             raise
-        _one_file(workspace, found, parts)
-    return found.answer(text)
-
-
-def _one_file(workspace: Workspace, found: _Search, parts: Parts) -> None:
-    with workspace.folder(parts[:-1]) as parent:
-        found.file(parent, parts)
+        with workspace.file(parts, walk.guard) as fd:
+            found.opened(fd, joined(parts))
+    lines = found.hits or [f"no match for {shown(text)} in {counted(found.files, 'file')}"]
+    return "\n".join([*lines, *(f"({note})" for note in [*found.notes(), *walk.left_out()])])
 
 
 def _by_text(text: str) -> Finder:
@@ -132,7 +154,7 @@ def _by_text(text: str) -> Finder:
         at = line.casefold().find(wanted)
         return None if at < 0 else at
 
-    return find
+    return Finder(find)
 
 
 def _by_regex(pattern: str) -> Finder:
@@ -146,9 +168,9 @@ def _by_regex(pattern: str) -> Finder:
     matches = adapter.validator.isinstance_python
 
     def find(line: str) -> int | None:
-        return 0 if matches(line[:MAX_REGEX_LINE].rstrip("\r")) else None
+        return 0 if matches(line.rstrip("\r")) else None
 
-    return find
+    return Finder(find, MAX_REGEX_LINE)
 
 
 def _bad_regex(pattern: str, reason: str) -> ToolError:

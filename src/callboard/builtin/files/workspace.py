@@ -2,19 +2,24 @@
 
 import errno
 import os
-import stat
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from callboard.builtin.files.paths import Parts, is_internal, joined, refusal, shown, split
+from callboard.builtin.files.guard import Guard, reading, writing
+from callboard.builtin.files.paths import (
+    Parts,
+    folded,
+    is_internal,
+    joined,
+    protection,
+    refusal,
+    shown,
+    split,
+)
 from callboard.errors import ConfigError, ToolError
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Workspace:
@@ -30,8 +35,9 @@ class Workspace:
 
     Args:
         root: the folder; links in this path are followed, once.
-        protected: files and folders, relative to `root`, that no tool may write, beside `.git` and
-            `.callboard` at any depth.
+        protected: files and folders, absolute or relative to `root`, that no tool may write, by whatever name
+            they can be reached. They need not exist. `.git` and `.callboard` are neither read nor written,
+            at any depth.
 
     Raises:
         ConfigError: `root` is no folder that can be opened.
@@ -39,7 +45,6 @@ class Workspace:
 
     def __init__(self, root: str | os.PathLike[str], *, protected: Iterable[str] = ()) -> None:
         self.root = Path(root).absolute()
-        self._protected = [split(path.casefold(), str(self.root)) for path in protected]
         try:
             self._fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -47,6 +52,9 @@ class Workspace:
                 f"the workspace {shown(str(self.root))} can't be opened: {error.strerror}",
                 hint="name a folder that exists and that this user may read",
             ) from error
+        self._protected = tuple(protected)
+        real = os.path.realpath(root)
+        self._held = [parts for path in self._protected for parts in _held(real, path)]
         self._lock = threading.Lock()
         status = os.fstat(self._fd)
         self.lock_name = f"files:{status.st_dev}:{status.st_ino}"
@@ -78,12 +86,15 @@ class Workspace:
         """The components of a path, checked by text alone.
 
         Raises:
-            ToolError: `file.outside` or `file.bad_path`.
+            ToolError: `file.outside`, `file.bad_path`, or `file.protected` for `.git` and `.callboard`.
         """
-        return split(path, str(self.root))
+        parts = split(path, str(self.root))
+        if any(is_internal(part) for part in parts):
+            raise protection(path, "reads or writes it")
+        return parts
 
     def writable_parts(self, path: str) -> Parts:
-        """The components of a path that may be written.
+        """The components of a path that may be written, checked by text alone.
 
         Raises:
             ToolError: `file.protected`, or what `parts` raises.
@@ -91,36 +102,49 @@ class Workspace:
         parts = self.parts(path)
         if not parts:
             raise ToolError("the workspace folder itself is no file", code="file.is_folder")
-        if any(is_internal(part) for part in parts) or self._is_protected(parts):
-            raise ToolError(
-                f"{shown(path)} is protected: no tool writes it",
-                code="file.protected",
-                hint="a person can change it outside of Callboard",
-            )
+        names = tuple(folded(part) for part in parts)
+        if any(names[: len(held)] == held for held in self._held):
+            raise protection(path, "writes it")
         return parts
 
-    def _is_protected(self, parts: Parts) -> bool:
-        folded = tuple(part.casefold() for part in parts)  # some file systems tell no case apart
-        return any(folded[: len(held)] == held for held in self._protected)
+    def for_reading(self) -> Guard:
+        """What one call that reads leaves alone."""
+        with self._opened_root() as root:
+            return reading(root)
+
+    def for_writing(self) -> Guard:
+        """What one call that writes leaves alone."""
+        with self._opened_root() as root:
+            return writing(root, self._protected)
 
     @contextmanager
-    def folder(self, parts: Parts, *, create: bool = False) -> Generator[int]:
+    def _opened_root(self) -> Generator[int]:
+        fd = self._root_fd()
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def folder(self, parts: Parts, guard: Guard, *, create: bool = False) -> Generator[int]:
         """Hold a folder of the workspace open.
 
         Args:
             parts: the folder's components; none for the workspace itself.
+            guard: what the call leaves alone.
             create: make the folders that are missing.
 
         Yields:
             A descriptor of the folder, closed afterwards.
 
         Raises:
-            ToolError: a component is missing, a link, no folder, or may not be opened.
+            ToolError: a component is missing, held, a link, no folder, or may not be opened.
         """
+        enter = guard.made_folder if create else guard.folder
         fd = self._root_fd()
         try:
             for depth, part in enumerate(parts):
-                below = _enter(fd, part, joined(parts[: depth + 1]), create=create)
+                below = enter(fd, part, joined(parts[: depth + 1]))
                 os.close(fd)
                 fd = below
             yield fd
@@ -128,7 +152,7 @@ class Workspace:
             os.close(fd)
 
     @contextmanager
-    def file(self, parts: Parts) -> Generator[int]:
+    def file(self, parts: Parts, guard: Guard) -> Generator[int]:
         """Hold a regular file of the workspace open for reading.
 
         Yields:
@@ -139,64 +163,23 @@ class Workspace:
         """
         if not parts:
             raise refusal(errno.EISDIR, ".")
-        with self.folder(parts[:-1]) as parent:
-            fd = open_regular(parent, parts[-1], joined(parts))
+        with self.folder(parts[:-1], guard) as parent:
+            fd = guard.file(parent, parts[-1], joined(parts))
         try:
             yield fd
         finally:
             os.close(fd)
 
 
-def _enter(parent: int, name: str, path: str, *, create: bool) -> int:
-    try:
-        if create:
-            make_folder(parent, name)
-        return os.open(name, _FOLDER, dir_fd=parent)
-    except OSError as error:
-        raise told(error, parent, name, path) from error
+def _held(root: str, path: str) -> Iterator[Parts]:
+    """The components that lead from the root to a path, its own link followed and not; none for all of it.
 
-
-def make_folder(parent: int, name: str) -> None:
-    """Make a folder unless something of that name is there."""
-    try:
-        os.mkdir(name, dir_fd=parent)
-    except FileExistsError:
-        return
-
-
-def open_folder(parent: int, name: str, path: str) -> int:
-    """Open a folder right below `parent`; never a link.
-
-    Raises:
-        ToolError: it is gone, a link, no folder, or may not be opened.
+    Text stands in for identity where nothing is there yet, not even the folder.
     """
-    return _enter(parent, name, path, create=False)
-
-
-def open_regular(parent: int, name: str, path: str) -> int:
-    """Open a regular file right below `parent` for reading; never a link, never waiting for a pipe.
-
-    Raises:
-        ToolError: it is gone, a link, a folder, a device, pipe or socket, or may not be opened.
-    """
-    try:
-        fd = os.open(name, _FILE, dir_fd=parent)
-    except OSError as error:
-        raise told(error, parent, name, path) from error
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISREG(mode):
-        return fd
-    os.close(fd)
-    if stat.S_ISDIR(mode):
-        raise refusal(errno.EISDIR, path)
-    raise refusal(errno.ENXIO, path)
-
-
-def told(error: OSError, parent: int, name: str, path: str) -> ToolError:
-    """The refusal of an open. Looks again only to name a link: the kernel may say ENOTDIR for one."""
-    try:
-        if stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-            return refusal(errno.ELOOP, path)
-    except OSError:
-        pass  # gone meanwhile: the first answer stands
-    return refusal(error.errno, path)
+    path = os.path.join(root, path)  # noqa: PTH118 - pathlib would drop what a link makes of `..`
+    folder, name = os.path.split(path)
+    for place in {os.path.realpath(path), os.path.join(os.path.realpath(folder), name)}:  # noqa: PTH118
+        if Path(place).is_relative_to(root):
+            yield tuple(folded(part) for part in Path(place).relative_to(root).parts)
+        elif Path(root).is_relative_to(place):
+            yield ()

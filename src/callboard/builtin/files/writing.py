@@ -3,14 +3,15 @@
 import codecs
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 
-from callboard.builtin.files.paths import Parts, joined, refusal, shown, visible
+from callboard.builtin.files.guard import Guard
+from callboard.builtin.files.leftovers import remove_leftovers, temporary_name
+from callboard.builtin.files.paths import Parts, counted, joined, refusal, shown, visible
 from callboard.builtin.files.reading import decoded, read_bytes
 from callboard.builtin.files.workspace import Workspace
 from callboard.errors import ToolError
@@ -52,8 +53,10 @@ def plan_write(workspace: Workspace, path: str, content: str) -> Change:
     data = _encoded(content, name)
     before, old = _look(workspace, parts)
     if before is None:
-        return Change(parts, data, None, f"create {shown(name)} ({len(data)} bytes)", _diff("", content))
-    summary = f"replace {shown(name)} ({len(data)} bytes, before {before.size})"
+        return Change(
+            parts, data, None, f"create {shown(name)} ({counted(len(data), 'byte')})", _diff("", content)
+        )
+    summary = f"replace {shown(name)} ({counted(len(data), 'byte')}, before {before.size})"
     return Change(parts, data, before, summary, _diff_from(old, content, name))
 
 
@@ -111,13 +114,16 @@ def apply(workspace: Workspace, change: Change) -> str:
             `file.no_space`, `file.no_permission` and the like; the file is untouched then.
     """
     name = joined(change.parts)
-    temporary = f".{secrets.token_hex(8)}.callboard-tmp"
-    with workspace.folder(change.parts[:-1], create=change.before is None) as parent:
+    temporary = temporary_name()
+    guard = workspace.for_writing()
+    with workspace.folder(change.parts[:-1], guard, create=change.before is None) as parent:
+        guard.check_name(parent, change.parts[-1], name)
+        remove_leftovers(parent)
         try:
             fd = os.open(temporary, _NEW, 0o666, dir_fd=parent)  # a new file gets what the umask leaves
             try:
                 _fill(fd, change)
-                _check_unchanged(workspace, parent, change)
+                _check_unchanged(workspace, guard, parent, change)
                 os.rename(temporary, change.parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
             except BaseException:
                 with suppress(OSError):
@@ -133,7 +139,7 @@ def apply(workspace: Workspace, change: Change) -> str:
 def _look(workspace: Workspace, parts: Parts) -> tuple[Before | None, bytes]:
     """The file as it is (None where there is none), and its content up to a byte more than can be written."""
     try:
-        with workspace.file(parts) as fd:
+        with workspace.file(parts, workspace.for_writing()) as fd:
             status = os.fstat(fd)
             data = read_bytes(fd, MAX_WRITE)
     except ToolError as error:
@@ -149,9 +155,9 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _check_unchanged(workspace: Workspace, parent: int, change: Change) -> None:
+def _check_unchanged(workspace: Workspace, guard: Guard, parent: int, change: Change) -> None:
     """Compare with the plan, right before the change is made; what is left is the time of one system call."""
-    with workspace.folder(change.parts[:-1]) as again:
+    with workspace.folder(change.parts[:-1], guard) as again:
         moved = not os.path.samestat(os.fstat(again), os.fstat(parent))
     try:
         status = os.stat(change.parts[-1], dir_fd=parent, follow_symlinks=False)
@@ -266,4 +272,6 @@ def _common(left: Iterable[str], right: Iterable[str]) -> int:
 
 def _head(sign: str, lines: list[str]) -> list[str]:
     head = [sign + visible(line) for line in lines[:MAX_DIFF]]
-    return head if len(lines) <= MAX_DIFF else [*head, f"{sign} ({len(lines) - MAX_DIFF} more lines)"]
+    return (
+        head if len(lines) <= MAX_DIFF else [*head, f"{sign} ({counted(len(lines) - MAX_DIFF, 'more line')})"]
+    )
