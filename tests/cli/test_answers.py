@@ -69,6 +69,9 @@ async def test_only_the_listed_calls_are_allowed(
     ("text", "said"),
     [
         ("x = = 1", "is not valid TOML"),
+        ("x = " + "[" * 5000, "its tables and arrays are nested too deeply"),
+        ("x = " + "1" * 5000, "holds a value that can't be read"),
+        ("[[allow]]\ntool = 'x'\narguments = '" + "[" * 200_000 + "'", r"allow\[0\]\.arguments: must be"),
         ("deny = 1", "deny: is not part of an answer file"),
         ("allow = 3", "allow: is not part of an answer file"),
         ("allow = [3]", r"allow\[0\]: must be a table"),
@@ -86,5 +89,5 @@ def test_a_wrong_file_is_named_with_the_place(text: str, said: str, tmp_path: Pa
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="can't be read: No such file"):
+    with pytest.raises(ConfigError, match="there is no such file"):
         Answers(tmp_path / "none.toml", print)

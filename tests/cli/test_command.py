@@ -61,7 +61,7 @@ def test_every_help_has_examples(command: list[str], capsys: pytest.CaptureFixtu
         (["run", "x", "--nope"], "Unknown option: --nope"),
         (["calls", "--limit", "many"], 'unable to convert "many" into int'),
         (["run", "x", "--yes", "--answers", "a.toml"], "--yes and --answers can't be given together"),
-        (["run", "x", "--answers", "a.toml"], "a.toml: can't be read"),
+        (["run", "x", "--answers", "a.toml"], "a.toml: there is no such file"),
         (["calls", "--config", "none.toml"], "none.toml: there is no such file"),
         (["tools", "list", "--config", "none.toml"], "none.toml: there is no such file"),
     ],

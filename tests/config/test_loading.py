@@ -1,5 +1,6 @@
 """What `callboard.toml` may say, and what its author reads when it is wrong."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,30 @@ def test_a_misspelt_key_is_named_with_the_closest_and_the_legal_ones(tmp_path: P
         ),
         ("limits.call_seconds = 0", "limits.call_seconds: must be greater than 0, not 0"),
         ('limits.call_seconds = "60"', "limits.call_seconds: must be a number, not '60'"),
+        (
+            "limits.call_seconds = 1e308",
+            "limits.call_seconds: must be less than or equal to 31536000, not 1e+308",
+        ),
+        (
+            "models.fast = { model = 'x', base_url = 'user:pw@host' }",
+            "models.fast.base_url: must be an address such as 'http://127.0.0.1:11434/v1'",
+        ),
+        (
+            "models.fast = { model = 'x', settings = { timeout = 'soon' } }",
+            "models.fast.settings.timeout: must be seconds, more than 0, at most 86400, not 'soon'",
+        ),
+        (
+            "models.fast = { model = 'x', settings = { max_retries = 'x' } }",
+            "models.fast.settings.max_retries: must be a whole number from 0 to 100, not 'x'",
+        ),
+        (
+            "models.a = { model = 'b' }\nmodels.b = { model = 'openai:x' }",
+            "models.a.model: must be local, or provider:name; a named model can't point at another, 'b'",
+        ),
+        (
+            'state.folder = "~nobody-of-that-name/st"',
+            "state.folder: can't be used: Could not determine home directory.",
+        ),
         ("limits.call_seconds = inf", "limits.call_seconds: must be a finite number, not inf"),
         ("state = 3", "state: must be a table, not 3"),
         ("models.default = 3", "models.default: must be a text in quotes, not 3"),
@@ -186,3 +211,92 @@ def test_a_file_that_is_no_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "callboard.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"is not UTF-8 text \(byte 0\)"):
         load(cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://host", "http://", "http://host:99999", "http://a b", "http://[x", "x"]
+)
+def test_a_base_url_must_be_an_address(address: str) -> None:
+    with pytest.raises(ValidationError, match="must be an address"):
+        ModelConfig(model="x", base_url=address)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"timeout": 0},
+        {"timeout": True},
+        {"timeout": float("nan")},
+        {"timeout": 1e9},
+        {"max_retries": -1},
+        {"max_retries": 1.0},
+        {"max_retries": 10**6},
+        {"max_tokens": 0},
+        {"temperature": "hot"},
+    ],
+    ids=str,
+)
+def test_a_setting_that_cant_work_is_refused(setting: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="must be"):
+        ModelConfig(model="x", settings=setting)
+
+
+def test_settings_that_are_the_providers_own_pass() -> None:
+    settings = {"timeout": 0.5, "max_retries": 0, "max_tokens": 1, "temperature": 0, "top_k": "any"}
+    assert ModelConfig(model="x", settings=settings).settings == settings
+
+
+def test_a_table_named_local_is_no_chain(tmp_path: Path) -> None:
+    (tmp_path / "callboard.toml").write_text('models.local = { model = "local" }')
+    assert set(load(cwd=tmp_path).models.named) == {"local"}
+
+
+def test_a_configuration_that_is_no_regular_file_is_never_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "callboard.toml"
+    file.symlink_to("gone.toml")
+    with pytest.raises(ConfigError, match=r"callboard\.toml: is a link that leads nowhere"):
+        load(cwd=tmp_path)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ConfigError, match=r"callboard\.toml: is not a regular file"):
+        load(cwd=tmp_path)
+    file.rmdir()
+    os.mkfifo(file)
+    for load_it in (lambda: load(cwd=tmp_path), lambda: load(file)):
+        with pytest.raises(ConfigError, match=r"callboard\.toml: is not a regular file"):
+            load_it()
+
+
+def test_a_folder_of_profiles_that_cant_be_looked_into_is_never_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "profiles").symlink_to("gone")
+    with pytest.raises(ConfigError, match="profiles: can't be read: No such file"):
+        load(cwd=tmp_path)
+    (tmp_path / "profiles").unlink()
+    (tmp_path / "profiles").mkdir()
+    os.mkfifo(tmp_path / "profiles" / "a.toml")
+    with pytest.raises(ConfigError, match=r"profiles/a\.toml: is not a regular file"):
+        load(cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = " + "[" * 3000 + "]" * 3000, "its tables and arrays are nested too deeply"),
+        ("limits.call_seconds = " + "1" * 5000, "holds a value that can't be read: Exceeds the limit"),
+    ],
+    ids=["deep", "long"],
+)
+def test_toml_that_python_cant_hold_is_an_error_with_the_file(text: str, said: str, tmp_path: Path) -> None:
+    assert failing(tmp_path, text).startswith(f"callboard.toml: {said}")
+
+
+@pytest.mark.parametrize("folder", [".", "sub/..", "..", "/"])
+def test_a_state_folder_around_the_configuration_is_refused(folder: str, tmp_path: Path) -> None:
+    said = failing(tmp_path, f'state.folder = "{folder}"')
+    assert said.startswith("callboard.toml: state.folder: must be a folder of its own")
+
+
+def test_a_state_folder_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "callboard.toml").write_text('state.folder = "~/st"')
+    assert load(cwd=tmp_path).state_folder == tmp_path / "home" / "st"

@@ -1,11 +1,11 @@
 """Answers from a file: for demos and scripts that know beforehand what may run."""
 
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from callboard.config.reading import read_toml
 from callboard.errors import ConfigError
 from callboard.types import ApprovalAnswer, ApprovalRequest
 
@@ -40,12 +40,7 @@ class Answers:
 
 
 def _read(file: Path) -> list[Any]:
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{file}: can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: is not valid TOML: {error}") from None
+    table = read_toml(file)
     entries = table.pop("allow", [])
     if table or not isinstance(entries, list):
         wrong = next(iter(table), "allow")
@@ -65,7 +60,7 @@ def _entry(file: Path, number: int, entry: Any) -> tuple[str, str]:
         raise ConfigError(f"{where}.tool: must be the tool's name", hint=_SHAPE)
     try:
         return tool, _canonical(arguments if isinstance(arguments, str) else json.dumps(arguments))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{where}.arguments: must be a table, or JSON text: {error}", hint=_SHAPE) from None
 
 

@@ -9,6 +9,7 @@ from typing import Any, Union, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from callboard.config.checks import WRONG
 from callboard.config.models import Config
 from callboard.errors import ConfigError
 
@@ -37,6 +38,7 @@ def explain(error: ValidationError, file: Path, origins: Mapping[str, Path]) -> 
 
 def _line(detail: ErrorDetails, file: Path, origins: Mapping[str, Path]) -> str:
     where = [part for part in detail["loc"] if part != "[key]"]
+    where += detail.get("ctx", {}).get("at", ())
     if where[0] == "profiles" and len(where) > 1:
         file = origins.get(str(where[1]), file)
     return f"{file}: {_dotted(where)}: {_problem(detail, where)}"
@@ -47,6 +49,8 @@ def _problem(detail: ErrorDetails, where: Sequence[int | str]) -> str:
     context = detail.get("ctx", {})
     if kind == "extra_forbidden" or (_beside_default(where) and kind == "model_type"):
         return _unknown(where)
+    if kind == WRONG:
+        return context["said"]
     if kind == "missing":
         return "is missing"
     if kind == "literal_error":

@@ -1,6 +1,6 @@
 """Finding and reading the configuration."""
 
-import tomllib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from callboard.config.explaining import explain
 from callboard.config.models import Config
+from callboard.config.reading import read_toml
 from callboard.errors import ConfigError
 
 CONFIG = "callboard.toml"
@@ -30,36 +31,34 @@ def load(path: str | Path | None = None, cwd: str | Path | None = None) -> Confi
     if path is None:
         folder = Path.cwd() if cwd is None else Path(cwd)
         file = folder / CONFIG
-        raw = _read(file) if file.is_file() else None
+        raw = read_toml(file) if os.path.lexists(file) else None
     else:
         file = Path(path) / CONFIG if Path(path).is_dir() else Path(path)
         folder = file.parent
-        raw = _read(file)
+        raw = read_toml(
+            file, missing="leave the path away to use callboard.toml of this folder, or the defaults"
+        )
     origins: dict[str, Path] = {}
     table = _with_profiles(raw or {}, folder, file, origins)
     try:
         config = Config.model_validate(table)
     except ValidationError as error:
         raise explain(error, file, origins) from None
-    return config.located(folder, None if raw is None else file)
+    config = config.located(folder, None if raw is None else file)
+    _check_state(config, file)
+    return config
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _check_state(config: Config, file: Path) -> None:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
+        folder = config.state_folder.resolve()
+    except (RuntimeError, OSError, ValueError) as error:
+        raise ConfigError(f"{file}: state.folder: can't be used: {error}") from None
+    if config.folder.resolve().is_relative_to(folder):
         raise ConfigError(
-            f"{file}: there is no such file",
-            hint="leave the path away to use callboard.toml of this folder, or the defaults",
-        ) from None
-    except OSError as error:
-        raise ConfigError(f"{file}: can't be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: is not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"{file}: is not valid TOML: {error}", hint="see https://toml.io/en/v1.0.0"
-        ) from None
+            f"{file}: state.folder: must be a folder of its own, not the configuration's or one around it",
+            hint='such as ".callboard": what is in it is kept from all file tools',
+        )
 
 
 def _with_profiles(
@@ -68,7 +67,7 @@ def _with_profiles(
     file: Path,
     origins: dict[str, Path],
 ) -> dict[str, Any]:
-    files = sorted((folder / PROFILES).glob("*.toml"))
+    files = _profiles(folder / PROFILES)
     profiles: Any = raw.get(PROFILES, {})
     if not isinstance(profiles, dict):
         raise ConfigError(f"{file}: profiles: must be tables, [profiles.NAME]")
@@ -76,6 +75,15 @@ def _with_profiles(
         return raw
     merged: dict[str, Any] = dict(profiles)  # pyright: ignore[reportUnknownArgumentType] - a TOML table
     for found in files:
-        merged[found.stem] = _read(found)
+        merged[found.stem] = read_toml(found)
         origins[found.stem] = found
     return {**raw, PROFILES: merged}
+
+
+def _profiles(folder: Path) -> list[Path]:
+    if not os.path.lexists(folder):
+        return []
+    try:
+        return sorted(found for found in folder.iterdir() if found.suffix == ".toml")
+    except OSError as error:
+        raise ConfigError(f"{folder}: can't be read: {error.strerror}") from error

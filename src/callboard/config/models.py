@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, Strict, model_validator
 
+from callboard.config.checks import checked_settings, checked_url, wrong
+
+LONGEST = 31_536_000  # seconds: a year
 Decided = Literal["allow", "ask", "deny"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 # TOML has arrays only; the models hold tuples
@@ -39,9 +42,11 @@ class ModelConfig(Table):
     """
 
     model: Annotated[str, Field(min_length=1)]
-    base_url: str | None = None
+    base_url: Annotated[str, AfterValidator(checked_url)] | None = None
     api_key_env: str | None = None
-    settings: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    settings: Annotated[Mapping[str, Any], AfterValidator(checked_settings)] = Field(
+        default_factory=dict[str, Any]
+    )
 
 
 class Models(Table):
@@ -51,6 +56,16 @@ class Models(Table):
     __pydantic_extra__: dict[Name, ModelConfig] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride] - pydantic's way to type them
 
     default: str | None = None
+
+    @model_validator(mode="after")
+    def _no_chains(self) -> Self:
+        for name, model in self.named.items():
+            if model.model in self.named and model.model != "local":
+                legal = "must be local, or provider:name"
+                raise wrong(
+                    name, "model", said=f"{legal}; a named model can't point at another, {model.model!r}"
+                )
+        return self
 
     @property
     def named(self) -> Mapping[str, ModelConfig]:
@@ -68,10 +83,10 @@ class Limits(Table):
     """Limits of every call; those of a run stand in its profile.
 
     Attributes:
-        call_seconds: one call, waiting for a person included; None is no limit.
+        call_seconds: the time of one call; it stands still while a person is asked. None is no limit.
     """
 
-    call_seconds: Annotated[float, Field(gt=0)] | None = None
+    call_seconds: Annotated[float, Field(gt=0, le=LONGEST)] | None = None
 
 
 class Config(Table):
@@ -104,8 +119,12 @@ class Config(Table):
 
     @property
     def state_folder(self) -> Path:
-        """Where runs, events and records are kept, as an absolute path."""
-        return (self.folder / self.state.folder).absolute()
+        """Where runs, events and records are kept, as an absolute path; ``~`` is the home folder.
+
+        Raises:
+            RuntimeError: there is no such home folder.
+        """
+        return (self.folder / Path(self.state.folder).expanduser()).absolute()
 
     def located(self, folder: Path, path: Path | None) -> "Config":
         """The same configuration, read from `path` in `folder`."""

@@ -36,8 +36,8 @@ class Events:
     def of(self, run: str, *, after: int = 0, children: bool = True) -> Iterator[dict[str, Any]]:
         """The events of a run, and of its children, after a position; `seq` is filled in.
 
-        They are read a page at a time, and those that are stored meanwhile come, too. One whose data is damaged
-        in the file comes as a notice.
+        They are read a page at a time, and those that are stored meanwhile come, too. One whose data is
+        damaged in the file comes as a notice.
         """
         which = of_run(events.c.run, run) if children else events.c.run == run
         while True:
