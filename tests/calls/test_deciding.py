@@ -202,6 +202,23 @@ async def test_the_deadline_stands_still_while_a_person_is_asked() -> None:
     assert result.invocation.duration_ns < 0.1e9
 
 
+async def test_a_call_inside_one_that_waited_for_a_person_has_the_time_that_is_left() -> None:
+    async def slowly(request: ApprovalRequest) -> ApprovalAnswer:
+        await asyncio.sleep(0.15)
+        return yes(request)
+
+    tools = registry(approver=Person(slowly))
+
+    @tool
+    async def outer() -> str:
+        return (await tools.invoke_async("look")).value
+
+    tools.register(outer)
+    result = await tools.invoke_async("outer", execution=ExecutionOptions(deadline=0.1))
+
+    assert result.value == "seen"
+
+
 def broken(_view: CallView) -> Decision:
     raise RuntimeError("no rules")
 

@@ -29,8 +29,7 @@ from callboard.workers import CallerCancelled, Ended
 
 MAX_DEPTH = 16  # calls inside each other
 MAX_MESSAGE = 2_000  # characters of an error's text, and of its hint
-MAX_ID = 256  # characters of an unknown id that a record keeps
-_SHOWN_ID = 100  # and that an error shows
+_SHOWN_ID = 100  # characters of an unknown id
 _CREDENTIALS = re.compile(r"(?<=://)\S+(?=@)")
 # What is never a policy's or a hook's own failure: it rises through them.
 RISING = (KeyboardInterrupt, GeneratorExit, Aborted, CallerCancelled, Ended)

@@ -8,7 +8,6 @@ from typing import Any
 from callboard.calls.decide import Settled, confirm, first_word, passed, settle
 from callboard.calls.failures import (
     MAX_DEPTH,
-    MAX_ID,
     denial_of,
     ending,
     fail,
@@ -48,7 +47,6 @@ async def gate(
         # 1. Find it, as far as this agent sees it.
         found = snapshot.plans.get(tool_id)
         if found is None:
-            tool_id = tool_id[:MAX_ID]
             raise unavailable(ports, snapshot, tool_id, options)
         tool, kind, parse, work, simulation, wants_context, serial, agents, finish, debug_steps = found
         restricted = options.grant is not None or agents is not None or ports.visible is not None
@@ -73,7 +71,9 @@ async def gate(
             if type(settled) is not Settled:
                 settled = await settle(ports, view, settled, parsed, began, sync=sync)
             (verdict, reasons), (arguments, frozen, repaired), waited, _, _ = settled
-            began += waited  # the deadline stands still while a person is asked
+            if waited:  # the deadline stands still while a person is asked
+                began += waited
+                current_frame.set((chain, options, ports, began))
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
             await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
@@ -82,7 +82,7 @@ async def gate(
             view = new(CallView, (tool, frozen, call_id, key, options))
             verdict, reasons = await confirm(ports, view, settled, began, sync=sync)
         if (abort is not None and abort.reason is not None) or (
-            deadline is not None and (settled is not None or lock is not None or deadline <= 0)
+            deadline is not None and (settled or lock or ports.before or deadline <= 0)
             and monotonic_ns() - began > deadline * 1e9
         ):  # fmt: skip
             raise not_now(tool_id, chain, abort, needs_async=False)

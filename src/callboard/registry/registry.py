@@ -33,6 +33,7 @@ Request = ToolInvocationRequest | tuple[str, Any]
 
 _FIELDS = tuple(f.name for f in fields(ExecutionOptions))
 _NOTHING = ExecutionOptions()
+_MAX_ID = 256  # characters; a longer id is not registered
 
 
 class ToolRegistry(Generic[ToolT]):
@@ -165,7 +166,7 @@ class ToolRegistry(Generic[ToolT]):
             ToolError: the call did not succeed; `error.invocation` is its record. Coroutine tools, and
                 policies or people that have to be waited for, need `invoke_async`.
         """
-        if type(tool) is str and execution is abort is diagnostics is logger is None:
+        if type(tool) is str and len(tool) <= _MAX_ID and execution is abort is diagnostics is logger is None:
             snapshot = self._catalog.published or self._catalog.snapshot
             return drive(gate(self._ports, snapshot, tool, input, self._defaults, sync=True))
         return drive(self._passage(tool, input, abort, diagnostics, logger, execution, sync=True))
@@ -187,7 +188,7 @@ class ToolRegistry(Generic[ToolT]):
         Raises:
             ToolError: when awaited, as `invoke`.
         """
-        if type(tool) is str and execution is abort is diagnostics is logger is None:
+        if type(tool) is str and len(tool) <= _MAX_ID and execution is abort is diagnostics is logger is None:
             snapshot = self._catalog.published or self._catalog.snapshot
             return gate(self._ports, snapshot, tool, input, self._defaults, sync=False)
         return self._passage(tool, input, abort, diagnostics, logger, execution, sync=False)
@@ -224,7 +225,7 @@ class ToolRegistry(Generic[ToolT]):
             diagnostics, logger = diagnostics or tool.diagnostics, logger or tool.logger
             tool, raw = tool.tool_id, tool.input
         name: Any = tool
-        tool = name if isinstance(name, str) else repr(name)  # what is no name is the name of nothing
+        tool = (name if isinstance(name, str) else repr(name))[:_MAX_ID]  # no other is the name of anything
         options = merged(self._defaults, execution or _NOTHING, aborts, diagnostics, logger)
         return gate(self._ports, self.snapshot, tool, raw, options, sync=sync)
 
