@@ -98,7 +98,7 @@ async def test_a_write_asks_the_runs_approver_and_without_one_is_denied(config: 
     assert saved == ["a"]
     assert (refused.status, allowed.status) == ("completed", "completed")
     assert records[refused.id]["failure"]["code"] == "approval.no_approver"
-    assert records[allowed.id]["reasons"] == ["the profile's writes: write = ask", "approved by test"]
+    assert records[allowed.id]["reasons"] == ["[policy]: write = ask", "approved by test"]
 
 
 @pytest.mark.covers("B72")
@@ -273,68 +273,6 @@ async def test_conversation_and_settings_reach_the_model(config: Config) -> None
 def test_a_folder_without_a_file_means_the_defaults(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         Host(tmp_path / "callboard.toml")
-
-
-MODULE = '''
-from callboard import ToolRegistry, tool
-
-@tool(mode="read")
-def one() -> int:
-    """One."""
-    return 1
-
-@tool(mode="read")
-def two() -> int:
-    """Two."""
-    return 2
-
-registry = ToolRegistry().register_all([one, two])
-number = 3
-'''
-
-
-@pytest.mark.parametrize(
-    ("names", "found"),
-    [('"things_a:registry"', {"one", "two"}), ('"things_a:two"', {"two"})],
-)
-async def test_tools_of_the_configuration(tmp_path: Path, names: str, found: set[str]) -> None:
-    (tmp_path / "things_a.py").write_text(MODULE)
-    (tmp_path / "callboard.toml").write_text(f"tools = [{names}]\n")
-
-    async with Host(tmp_path) as host:
-        assert found <= set(host.registry.ids())
-        assert host.registry.invoke("two").value == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("no_such_module_x:y", "no module 'no_such_module_x'"),
-        ("things_b:nothing", "has no 'nothing'"),
-        ("things_b:number", "holds no tools"),
-        ("things_broken:x", "importing 'things_broken' failed"),
-    ],
-)
-async def test_what_the_configuration_names_wrongly_is_named(tmp_path: Path, name: str, message: str) -> None:
-    (tmp_path / "things_b.py").write_text(MODULE)
-    (tmp_path / "things_broken.py").write_text("1 / 0")
-    (tmp_path / "callboard.toml").write_text(f'tools = ["{name}"]\n')
-
-    with pytest.raises(ConfigError, match=message):
-        async with Host(tmp_path):
-            pass
-
-
-async def test_a_profile_that_is_not_there_or_wrong_is_named(tmp_path: Path) -> None:
-    (tmp_path / "callboard.toml").write_text("[profiles.bad]\nmax_rounds = 0\n")
-
-    async with Host(tmp_path) as host:
-        with pytest.raises(ConfigError, match="no profile 'lopo'") as unknown:
-            host.start("x", profile="lopo")
-        with pytest.raises(ConfigError, match="profile bad: max_rounds"):
-            host.start("x", profile="bad")
-
-    assert unknown.value.hint == "did you mean 'loop'?"
 
 
 async def test_toolsets_are_taken_too(config: Config) -> None:

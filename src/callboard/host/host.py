@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from callboard.builtin.files import Workspace, file_tools
-from callboard.config import CONFIG, PROFILES, Config, load
+from callboard.config import Config, load
 from callboard.conversation import Message
 from callboard.host.handle import RunHandle
-from callboard.host.loading import load_tools
+from callboard.host.loading import load_tools, once
 from callboard.host.policy import HostPolicy, Writes
+from callboard.host.profiles import check_tools
 from callboard.host.profiles import profile as find_profile
+from callboard.host.protection import protected
 from callboard.host.recording import CallRecorder
 from callboard.host.result import RunResult
 from callboard.host.running import Order, Surroundings, execute
@@ -86,7 +88,7 @@ class Host:
                 context=HostContext(self.config.folder),
             ),
         )
-        for tool in (*load_tools(self.config.tools, self.config.folder), *self._given):
+        for tool in once((*load_tools(self.config.tools, self.config.folder), *self._given)):
             if isinstance(tool, Toolset):
                 registry.register_toolset(tool)
             else:
@@ -154,15 +156,17 @@ class Host:
             approver: is asked, instead of the host's.
 
         Raises:
-            ConfigError: there is no such profile or workspace.
+            ConfigError: there is no such profile or workspace, or the profile does not fit the tools.
             ModelError: there is no such model, or it can't be used here.
         """
         chosen = find_profile(profile, self.config)
         choice = self._choice(model, chosen.model)
         opener = self._opener(model, choice)
         opener(None)  # what is missing is said before anything is recorded
-        folder = self.config.folder if workspace is None else Path(workspace).absolute()
-        tools, store, abort = self._tools_for(folder), self.store, Abort()
+        folder = self.config.folder if workspace is None else Path(workspace).resolve()
+        tools = self._tools_for(folder)
+        check_tools(profile, chosen, tools.ids(), self.config)
+        store, abort = self.store, Abort()
         handle = RunHandle(secrets.token_hex(6), choice, abort)
         order = Order(
             id=handle.id,
@@ -225,11 +229,6 @@ class Host:
     def _files(self, folder: Path) -> Toolset:
         workspace = self._workspaces.get(folder)
         if workspace is None:
-            own = (
-                self.config.path or folder / CONFIG,
-                self.config.folder / PROFILES,
-                self.config.state_folder,
-            )
-            inside = [str(path.relative_to(folder)) for path in own if path.is_relative_to(folder)]
-            workspace = self._workspaces[folder] = Workspace(folder, protected=inside)
+            held = protected(folder.resolve(), self.config)
+            workspace = self._workspaces[folder] = Workspace(folder, protected=held)
         return Toolset("files", file_tools(workspace))

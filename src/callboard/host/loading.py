@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -14,14 +14,26 @@ from callboard.registry import ToolRegistry, Toolset
 def load_tools(names: Iterable[str], folder: Path) -> list[Any]:
     """What a registry takes, for each ``module:attribute``: a tool, a toolset, or all tools of a registry.
 
+    What the modules print while they load goes to standard error: standard output belongs to the command.
+
     Raises:
         ConfigError: the module or attribute isn't there, fails to import, or is nothing that holds tools.
     """
     found: list[Any] = []
-    with _importable(folder):
+    with _importable(folder), redirect_stdout(sys.stderr):
         for name in names:
             found.extend(_tools_in(name, _resolved(name, folder)))
     return found
+
+
+def once(tools: Iterable[Any]) -> Generator[Any]:
+    """Each tool once, also where a registry that holds it and the tool itself were named."""
+    seen: set[int] = set()
+    for tool in tools:
+        source = id(getattr(tool, "source", tool))
+        if source not in seen:
+            seen.add(source)
+            yield tool
 
 
 def _resolved(name: str, folder: Path) -> Any:
@@ -37,7 +49,7 @@ def _resolved(name: str, folder: Path) -> Any:
             f"tools: there is no module {module_name!r}",
             hint=f"it is looked for in {folder} and among the installed packages",
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"tools: importing {module_name!r} failed: {type(error).__name__}: {error}"
         ) from error
@@ -70,4 +82,5 @@ def _importable(folder: Path) -> Generator[None]:
     try:
         yield
     finally:
-        sys.path.remove(path)
+        if path in sys.path:
+            sys.path.remove(path)

@@ -1,9 +1,9 @@
 """loop: one agent with tools, until it has an answer."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from callboard.conversation import Message
 from callboard.orchestration.agent import Agent, AgentState, Conversation
@@ -19,28 +19,31 @@ DEFAULT_PROMPT = (
 
 
 class LoopConfig(BaseModel):
-    """The loop mode as a profile gives it. Figures outside their range are refused, not corrected.
+    """The loop mode as a profile gives it. Other types and figures outside their range are refused.
 
     Attributes:
+        controls: the names of the tools that are the mode's own.
         prompt: the system message; empty means none.
         model: the name of the model; None leaves it to the host.
         tools: the tools that the agent may see and call; None means all.
         text_ends: an answer with text and without calls is the final one; else it is a silent round.
         max_rounds: requests to the model.
-        seconds: of work; time in which a person is asked does not count.
+        seconds: of work, at most a day; time in which a person is asked does not count.
         streak: silent rounds in a row that end the run.
         max_repeats: rounds in a row with the same calls and the same results that end the run.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    controls: ClassVar[tuple[str, ...]] = (FINALIZE.name,)
 
     mode: Literal["loop"] = "loop"
     prompt: str = DEFAULT_PROMPT
     model: str | None = None
-    tools: frozenset[str] | None = None
+    tools: Annotated[frozenset[str], Strict(strict=False)] | None = None
     text_ends: bool = True
     max_rounds: Annotated[int, Field(ge=1, le=50)] = 20
-    seconds: Annotated[float, Field(ge=10, allow_inf_nan=False)] = 300
+    seconds: Annotated[float, Field(ge=10, le=86_400, allow_inf_nan=False)] = 300
     streak: Annotated[int, Field(ge=1, le=50)] = 3
     max_repeats: Annotated[int, Field(ge=2, le=50)] = 5
 

@@ -1,0 +1,80 @@
+"""What no tool may write in a workspace: what decides about tools, and what runs at the next start."""
+
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import callboard
+from callboard.config import CONFIG, PROFILES, Config
+
+# What the store's file is called, with the two that SQLite keeps beside it.
+_STORE = ("callboard.db", "callboard.db-wal", "callboard.db-shm")
+
+
+def protected(root: Path, config: Config) -> list[str]:
+    """The paths in `root` that file tools must leave alone, relative to it.
+
+    They are compared by where they really are: a link, a `..` or another spelling changes nothing.
+
+    - `callboard.toml` and `profiles` right below the root: whoever starts Callboard there obeys them;
+    - the file, profiles and state of this configuration, wherever they are;
+    - the Python environment, Callboard itself, and the modules that `tools` made this process load: what is
+      written there runs with the next start. So would a new module with the name of a loaded one.
+
+    Args:
+        root: the workspace, as a path without links.
+        config: this host's configuration.
+    """
+    held = [root / CONFIG, root / PROFILES, config.folder / CONFIG, config.folder / PROFILES]
+    if config.path is not None:
+        held.append(config.path)
+    held += [Path(callboard.__file__).parent, *_environment(root)]
+    if config.tools:
+        held += _modules(config.folder.resolve())
+    inside = {path for each in held for path in _relative(each, root)}
+    return sorted(inside | set(_state(config.state_folder, root)))
+
+
+def _relative(path: Path, root: Path) -> Iterator[str]:
+    """Where `path` is in `root`, by its name and by what it leads to; `.` where it is around all of it."""
+    for real in {path.parent.resolve() / path.name, path.resolve()}:
+        if real.is_relative_to(root):
+            yield str(real.relative_to(root))
+        elif root.is_relative_to(real):
+            yield "."
+
+
+def _state(folder: Path, root: Path) -> Iterable[str]:
+    """The state folder; where it is the workspace itself, or around it, the files in it."""
+    if root.is_relative_to(folder.resolve()):
+        return [name for file in _STORE for name in _relative(folder / file, root)]
+    return _relative(folder, root)
+
+
+def _environment(root: Path) -> Iterator[Path]:
+    """Where installed packages and programs are; the whole environment where it lies in the workspace."""
+    paths = sysconfig.get_paths()
+    yield from (Path(paths[name]) for name in ("purelib", "platlib", "scripts"))
+    if root != (prefix := Path(sys.prefix).resolve()) and prefix.is_relative_to(root):
+        yield prefix
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """What was loaded from below the folder, and every name that would be loaded from it before another."""
+    names = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
+    for name in names:
+        yield folder / f"{name}.py"
+        yield folder / name / "__init__.py"
+    for file in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
+        if file is not None and (source := Path(file).resolve()).is_relative_to(folder):
+            yield from _top(source)
+
+
+def _top(source: Path) -> Iterator[Path]:
+    """The file of a module that stands alone, with its compiled form; else its whole package."""
+    top = source
+    while (top.parent / "__init__.py").exists():
+        top = top.parent
+    yield top
+    yield top.parent / "__pycache__"
