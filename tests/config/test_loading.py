@@ -228,6 +228,7 @@ def test_a_base_url_must_be_an_address(address: str) -> None:
         {"timeout": True},
         {"timeout": float("nan")},
         {"timeout": 1e9},
+        {"timeout": 10**400},
         {"max_retries": -1},
         {"max_retries": 1.0},
         {"max_retries": 10**6},

@@ -1,5 +1,6 @@
 """docs/configuration.md says of each key what it is, and shows a file that works."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,8 +8,16 @@ from pydantic import BaseModel
 
 from callboard.config import Config, ModelConfig, load
 from callboard.config.explaining import legal_keys
+from callboard.host.profiles import Profile
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+
+
+def section(title: str) -> str:
+    [text] = re.findall(
+        rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    return text
 
 
 def keys(model: type[BaseModel], path: str = "") -> set[str]:
@@ -25,14 +34,12 @@ def keys(model: type[BaseModel], path: str = "") -> set[str]:
 
 
 def test_the_page_has_every_key_and_no_other() -> None:
-    documented = set(re.findall(r"^\| `([a-zA-Z_.]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    documented = set(re.findall(r"^\| `([a-zA-Z_.]+)` \|", section("Keys"), re.MULTILINE))
     assert documented == keys(Config) | keys(ModelConfig, "models.NAME.")
 
 
 def test_the_defaults_of_the_page_are_those_of_the_code() -> None:
-    rows = re.findall(
-        r"^\| `([a-z_.]+)` \|[^|]+\| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| `([a-z_.]+)` \|[^|]+\| `([^`]+)` \|", section("Keys"), re.MULTILINE)
     defaults = Config().model_dump(mode="json")
     for path, shown in rows:
         value = defaults
@@ -53,3 +60,22 @@ def test_the_file_on_the_page_works(tmp_path: Path) -> None:
 def test_the_keys_of_each_table_are_those_of_its_model() -> None:
     assert legal_keys(["limits"]) == ["call_seconds"]
     assert legal_keys(["models", "fast"]) == list(ModelConfig.model_fields)
+
+
+def test_the_page_has_every_key_of_a_profile_and_no_other() -> None:
+    documented = re.findall(r"^\| `([a-z_]+)` \|", section("Profiles"), re.MULTILINE)
+    assert sorted(documented) == sorted(Profile.model_fields)
+
+
+def test_the_defaults_of_a_profile_are_those_of_the_code() -> None:
+    rows = re.findall(r"^\| `([a-z_]+)` \|[^|]+\| `([^`]+)` \|", section("Profiles"), re.MULTILINE)
+    assert {name: json.loads(shown) for name, shown in rows} == {
+        name: field.default
+        for name, field in Profile.model_fields.items()
+        if name not in {"prompt", "model", "tools", "writes"}
+    }
+
+
+def test_a_profile_with_every_documented_default_works() -> None:
+    rows = re.findall(r"^\| `([a-z_]+)` \|[^|]+\| `([^`]+)` \|", section("Profiles"), re.MULTILINE)
+    assert Profile.model_validate({name: json.loads(shown) for name, shown in rows}) == Profile()

@@ -45,7 +45,7 @@ def _shown(value: Any) -> str:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return _integer(value) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _integer(value: Any) -> bool:
