@@ -77,13 +77,18 @@ def reading(root: int) -> Guard:
 
 def writing(root: int, protected: Iterable[str]) -> Guard:
     """What is not written: what is not read, and these paths, relative to the root or absolute."""
-    paths = tuple(protected)
-    places = {
-        (folder, folded(os.path.basename(path)))  # noqa: PTH119 - relative to a descriptor
-        for path in paths
-        for folder in _there(root, [os.path.dirname(path) or "."])  # noqa: PTH120
-    }
-    return Guard("writes it", frozenset(_there(root, (*INTERNAL, *paths))), frozenset(places))
+    # A host protects hundreds of paths in few folders, so each folder is looked at once.
+    names: dict[str, list[str]] = {}
+    for path in protected:
+        folder, name = os.path.split(path)
+        names.setdefault(folder or ".", []).append(name)
+    things = set(_there(root, INTERNAL))
+    places: set[tuple[Identity, str]] = set()
+    for folder, inside in names.items():
+        for identity in _there(root, [folder]):
+            places.update((identity, folded(name)) for name in inside)
+            things.update(_there(root, (f"{folder}/{name}" for name in inside)))
+    return Guard("writes it", frozenset(things), frozenset(places))
 
 
 def _there(folder: int, paths: Iterable[str]) -> Generator[Identity]:

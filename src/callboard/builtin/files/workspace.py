@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -53,8 +54,7 @@ class Workspace:
                 hint="name a folder that exists and that this user may read",
             ) from error
         self._protected = tuple(protected)
-        real = os.path.realpath(root)
-        self._held = [parts for path in self._protected for parts in _held(real, path)]
+        self._held = frozenset(_held(os.path.realpath(root), self._protected))
         self._lock = threading.Lock()
         status = os.fstat(self._fd)
         self.lock_name = f"files:{status.st_dev}:{status.st_ino}"
@@ -103,7 +103,7 @@ class Workspace:
         if not parts:
             raise ToolError("the workspace folder itself is no file", code="file.is_folder")
         names = tuple(folded(part) for part in parts)
-        if any(names[: len(held)] == held for held in self._held):
+        if any(names[:depth] in self._held for depth in range(len(names) + 1)):
             raise protection(path, "writes it")
         return parts
 
@@ -171,15 +171,21 @@ class Workspace:
             os.close(fd)
 
 
-def _held(root: str, path: str) -> Iterator[Parts]:
-    """The components that lead from the root to a path, its own link followed and not; none for all of it.
+def _held(root: str, paths: Iterable[str]) -> Iterator[Parts]:
+    """The components that lead from the root to these paths, links at their end followed and not.
 
-    Text stands in for identity where nothing is there yet, not even the folder.
+    Text stands in for identity where nothing is there yet, not even the folder. None of them is all of it.
     """
-    path = os.path.join(root, path)  # noqa: PTH118 - pathlib would drop what a link makes of `..`
-    folder, name = os.path.split(path)
-    for place in {os.path.realpath(path), os.path.join(os.path.realpath(folder), name)}:  # noqa: PTH118
-        if Path(place).is_relative_to(root):
-            yield tuple(folded(part) for part in Path(place).relative_to(root).parts)
-        elif Path(root).is_relative_to(place):
-            yield ()
+
+    @cache
+    def real(path: str) -> str:
+        return os.path.realpath(path)
+
+    for path in paths:
+        folder, name = os.path.split(os.path.join(root, path))  # noqa: PTH118 - pathlib would drop what a link makes of `..`
+        place = os.path.join(real(folder), name)  # noqa: PTH118
+        for each in {place, real(place)} if name == ".." or os.path.islink(place) else {place}:  # noqa: PTH114
+            if Path(each).is_relative_to(root):
+                yield tuple(folded(part) for part in Path(each).relative_to(root).parts)
+            elif Path(root).is_relative_to(each):
+                yield ()
