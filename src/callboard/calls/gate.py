@@ -70,10 +70,9 @@ async def gate(
             settled = first_word(ports, view, parsed)
             if type(settled) is not Settled:
                 settled = await settle(ports, view, settled, parsed, began, sync=sync)
-            (verdict, reasons), (arguments, frozen, repaired), waited, _, _ = settled
-            if waited:  # the deadline stands still while a person is asked
-                began += waited
+                began += settled.waited_ns  # the deadline stands still while a person is asked
                 current_frame.set((chain, options, ports, began))
+            (verdict, reasons), (arguments, frozen, repaired), _, _, _ = settled
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
             await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
