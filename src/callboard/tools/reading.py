@@ -11,6 +11,9 @@ from callboard.errors import InvalidArguments
 from callboard.tools.walk import NotJson, admitted, is_dict, is_list, json_text, nothing_else
 
 MAX_BYTES = 4_000_000
+# Of arguments with more values (fields and list items, at any depth) only the first mistake in each list and
+# dict is told, and none is repaired: looking for all of them takes seconds.
+MAX_VALUES = 10_000
 # A text that is longer is looked at closer: a character has up to four bytes.
 SHORT = MAX_BYTES // 4
 _MAX_DOUBLE = Decimal(sys.float_info.max)
@@ -93,6 +96,23 @@ def read_json(text: str, *, exact: bool = False) -> Any:
     if _LONG_NUMBER.search(text):
         _check_numbers(value)
     return value
+
+
+def holds_more(value: Any, most: int) -> bool:
+    """Whether JSON holds more than so many values inside its lists and objects."""
+    todo: list[Any] = [value]
+    while todo:
+        each = todo.pop()
+        if is_dict(each):
+            todo.extend(each.values())
+        elif is_list(each):
+            todo.extend(each)
+        else:
+            continue
+        most -= len(each)
+        if most < 0:
+            return True
+    return False
 
 
 def _refused(text: str, reason: str) -> InvalidArguments:

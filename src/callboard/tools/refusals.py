@@ -1,7 +1,8 @@
 """Errors about arguments, written for the model that has to correct them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any
 
 from callboard.errors import InvalidArguments
@@ -10,6 +11,7 @@ from callboard.tools.repair import Complaint, Place, located
 _SHOWN = 5  # places in one error
 _LONGEST = 120  # characters of a place or of what is said of it
 _LISTED = 20  # legal keys in a hint
+_ALIKE = 0.6  # of 1: a key that is less like another is no slip of it
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 _SHOULD = "Input should be "
 
@@ -47,21 +49,19 @@ def refusal(
         keys: the legal keys of the object at a place of the validator's.
     """
     said: dict[Place, list[str]] = {}
+    code, hint = "args.missing", None
     for complaint in complaints:
-        place, _, _ = located(value, complaint)
-        texts = said.setdefault(place, [])
-        text = _said(place, complaint)
+        place = located(value, complaint)[0]
+        if complaint.type in _UNKNOWN:
+            code, hint = "args.unknown", hint or _closest(place, keys(complaint.place[:-1]))
+        elif complaint.type != "missing" and hint is None:
+            code = "args.invalid"
+        text, texts = _said(place, complaint), said.setdefault(place, [])
         if text not in texts:
             texts.append(text)
-    lines = [f"{_named(place)}: {_cut(_either(texts))}" for place, texts in list(said.items())[:_SHOWN]]
+    lines = [f"{_named(place)}: {_cut(_either(texts))}" for place, texts in islice(said.items(), _SHOWN)]
     if len(said) > _SHOWN:
         lines.append(f"and {len(said) - _SHOWN} more")
-    code, hint = "args.invalid", None
-    unknown = next((complaint for complaint in complaints if complaint.type in _UNKNOWN), None)
-    if unknown is not None:
-        code, hint = "args.unknown", _closest(located(value, unknown)[0], keys(unknown.place[:-1]))
-    elif all(complaint.type == "missing" for complaint in complaints):
-        code = "args.missing"
     return InvalidArguments("; ".join(lines), code=code, hint=hint)
 
 
@@ -89,9 +89,30 @@ def _closest(place: Place, legal: Mapping[str, Any]) -> str:
     key, inside = _cut(str(place[-1])), f" in {_named(place[:-1])}" if len(place) > 1 else ""
     if not legal:
         return f"leave out {key!r}: nothing can be given here"
-    close = get_close_matches(key, legal, n=1)
-    if not close:
-        bare = {name.lower().replace("_", ""): name for name in legal}
-        close = [bare[name] for name in get_close_matches(key.lower().replace("_", ""), bare, n=1)]
-    listed = ", ".join(list(legal)[:_LISTED])
-    return f"did you mean {close[0]!r}{inside}?" if close else f"legal here{inside}: {listed}"
+    close = _alike(key, legal)
+    if close is not None:
+        return f"did you mean {close!r}{inside}?"
+    return f"legal here{inside}: {', '.join(islice(legal, _LISTED))}"
+
+
+def _alike(key: str, legal: Iterable[str]) -> str | None:
+    """The legal key that is most like the given one, however the words in it are joined."""
+    bare = _bare(key)
+    found, most = None, _ALIKE
+    matcher: SequenceMatcher[str] | None = None
+    for name in legal:
+        other = _bare(name)
+        if other == bare:
+            return name
+        shared, length = len(set(other) & set(bare)), len(other) + len(bare)
+        if not shared or 2 * min(len(other), len(bare)) < most * length:
+            continue  # they can't be like each other: comparing is slow
+        matcher = matcher or SequenceMatcher(None, "", bare, autojunk=False)
+        matcher.set_seq1(other)
+        if matcher.quick_ratio() >= most and (ratio := matcher.ratio()) >= most:
+            found, most = name, ratio
+    return found
+
+
+def _bare(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from callboard.errors import InvalidArguments
-from callboard.tools.reading import read_json
+from callboard.tools.reading import MAX_VALUES, holds_more, read_json
 from callboard.tools.walk import is_dict, is_list, json_text
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,4299}")
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 _MAX_INTEGER_DIGITS = 400
 # More are neither repaired nor listed.
-MAX_COMPLAINTS = 1000
+MAX_COMPLAINTS = 10_000
 
 
 Place = tuple[str | int, ...]
@@ -123,7 +123,7 @@ def repaired(
 
     Returns:
         The copy, and whether a value was changed (writing 3.0 as 3 changes none); None where a complaint has
-        no repair.
+        no repair, or what it reads from a text is too large.
     """
     changes: dict[Place, Any] = {}
     branches: dict[Place, dict[str | int, list[Complaint]]] = {}
@@ -138,6 +138,8 @@ def repaired(
         if not _one_branch(value, labels.values(), optional, changes):
             return None
     made = _changed(value, (), changes)
+    if holds_more(made, MAX_VALUES):
+        return None
     return made, any(not _same(_at(value, place), new) for place, new in changes.items())
 
 
@@ -151,8 +153,10 @@ def _answer(
     changes: dict[Place, Any],
 ) -> bool:
     """Note the change that answers one complaint; False where there is none."""
+    if complaint.type == "missing":
+        return False
     old = _at(value, complaint.place)
-    if old is None and complaint.type != "missing" and optional(complaint.place):
+    if old is None and optional(complaint.place):
         changes[complaint.place] = _LEFT_OUT
         return True
     repair = REPAIRS.get(complaint.type)
@@ -185,6 +189,18 @@ def _one_branch(
 
 def located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int | None]:
     """The place in the value, and the union and branch it stands in; None where it stands in none."""
+    place, holder = complaint.place, value
+    last = len(place) - 1
+    for index, step in enumerate(place):
+        if _has(holder, step):
+            holder = holder[step]
+        elif complaint.type != "missing" or index != last:
+            return _in_branch(value, complaint)
+    return place, (), None
+
+
+def _in_branch(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int | None]:
+    """Some steps are names of branches."""
     place: list[str | int] = []
     union: Place = ()
     label: str | int | None = None
@@ -192,9 +208,7 @@ def located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int |
     for index, step in enumerate(complaint.place):
         if _has(holder, step):
             holder = holder[step]
-        elif complaint.type == "missing" and index == len(complaint.place) - 1:
-            pass
-        else:
+        elif complaint.type != "missing" or index != len(complaint.place) - 1:
             if label is None:
                 union, label = tuple(place), step
             continue
@@ -203,9 +217,9 @@ def located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int |
 
 
 def _has(holder: Any, step: str | int) -> bool:
-    if is_list(holder):
-        return isinstance(step, int) and step < len(holder)
-    return is_dict(holder) and step in holder
+    if is_dict(holder):
+        return step in holder
+    return is_list(holder) and isinstance(step, int) and step < len(holder)
 
 
 def _at(value: Any, place: Place) -> Any:

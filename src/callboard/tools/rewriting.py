@@ -38,6 +38,11 @@ def exact(core: Node) -> Node:
     return _rewritten(core, EXACT, _JSON_BRANCH)
 
 
+def thorough(core: Any) -> Any:
+    """What `exact` made, for a validator that goes on after the first mistake in a list or dict."""
+    return _rewritten(core, _GOING_ON, {})
+
+
 def _rewritten(node: Any, rules: Mapping[str, Rule], branches: Mapping[str, str]) -> Any:
     """The node with its parts rewritten first; of a node with branches only one is kept."""
     if is_list(node):
@@ -112,6 +117,18 @@ def _finite(node: Node) -> Node:
     return {**node, "allow_inf_nan": False}
 
 
+def _stops(node: Node) -> Node:
+    """The first mistake in a list or dict is enough to refuse it: `thorough` looks for all."""
+    return {**node, "fail_fast": True}
+
+
+def _goes_on(node: Node) -> Node:
+    return {key: value for key, value in node.items() if key != "fail_fast"}
+
+
+_GOING_ON: Mapping[str, Rule] = dict.fromkeys(("dict", "list", "tuple"), _goes_on)
+
+
 def _kept(node: Node, made: Any) -> Node:
     """The replacement under the name by which others refer to the node."""
     return {**made, "ref": node["ref"]} if "ref" in node else made
@@ -133,7 +150,9 @@ def _unique(collection: type[set[Any]] | type[frozenset[Any]]) -> Rule:
 
     def rule(node: Node) -> Node:
         fields = {key: node[key] for key in ("items_schema", "min_length", "max_length") if key in node}
-        made = core_schema.no_info_after_validator_function(check, core_schema.list_schema(**fields))
+        made = core_schema.no_info_after_validator_function(
+            check, core_schema.list_schema(**fields, fail_fast=True)
+        )
         return _kept(node, made)
 
     return rule
@@ -168,6 +187,7 @@ _PLAIN_KEYS = frozenset({"any", "chain", "enum", "function-plain", "literal", "s
 def _read_keys(node: Node) -> Node:
     """Keys of other types are read from their text; two texts of one key are no way to lose a value."""
     keys: Any = node.get("keys_schema", {"type": "any"})
+    node = _stops(node)
     if keys["type"] in _PLAIN_KEYS:
         return node
     reader = SchemaValidator(key_form(keys)).validate_json  # type: ignore[arg-type]
@@ -205,6 +225,10 @@ def _from_list(node: Node) -> Node:
     return _kept(node, core_schema.no_info_wrap_validator_function(check, plain))
 
 
+def _tuple_of_list(node: Node) -> Node:
+    return _made_from(list, tuple)(_stops(node))
+
+
 def _made_from(kind: type[Any], convert: Callable[[Any], Any]) -> Rule:
     """Behind a validator of the author, strict takes no list for a tuple any more: it is converted before."""
 
@@ -233,11 +257,12 @@ EXACT: Mapping[str, Rule] = {
     "frozenset": _unique(frozenset),
     "is-instance": _no_json_form,
     "is-subclass": _no_json_form,
+    "list": _stops,
     "literal": _typed_choices,
     "named-tuple": _from_list,
     "set": _unique(set),
     "time": text_form,
     "timedelta": text_form,
-    "tuple": _made_from(list, tuple),
+    "tuple": _tuple_of_list,
     "uuid": text_form,
 }
