@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from callboard.events import RunEvent, RunEventType
-from callboard.views import REDUCERS, Card, Heading, Notice, RunState, Said, fold, shortened
+from callboard.views import REDUCERS, Card, Heading, Notice, RunState, Said, abandon, fold, shortened
 
 
 class Log:
@@ -209,6 +209,40 @@ def test_a_call_that_is_open_when_its_run_ends_was_interrupted() -> None:
     state = log.state()
     assert [card.status for card in cards(state.history)] == ["interrupted"]
     assert (state.open, state.footer.status) == ([], "cancelled")
+
+
+def test_what_is_open_when_the_process_ended_is_unknown_where_it_may_have_written() -> None:
+    log = Log()
+    log.gate("call.started", "c1")
+    log.gate("call.started", "c2", "save", kind="write")
+    log.gate("call.started", "c3", "save", kind="write", simulated=True)
+    log.gate("approval.asked", "c4", "save", kind="write")
+    log.add("model.started", agent="main")
+    log.add("text.delta", agent="main", text="Hel")
+    state = log.state()
+    abandon(state)
+    assert [(card.invocation_id, card.status) for card in cards(state.history)] == [
+        ("c1", "interrupted"),
+        ("c2", "unknown"),
+        ("c3", "interrupted"),
+        ("c4", "interrupted"),
+    ]
+    assert [card.seconds for card in cards(state.history)] == [None] * 4
+    assert (state.open, state.speaking, state.thinking) == ([], {}, {})
+
+
+def test_a_write_that_was_running_when_it_is_tried_again_is_unknown() -> None:
+    log = Log()
+    for attempt in (1, 2):
+        log.add(
+            "call.started",
+            f"act#1/save.1@{attempt}",
+            invocation_id=f"c{attempt}",
+            tool_id="save",
+            kind="write",
+            parents=[],
+        )
+    assert [card.status for card in cards(log.state().history)] == ["unknown"]
 
 
 def test_a_call_whose_process_died_was_interrupted_once_it_is_tried_again() -> None:

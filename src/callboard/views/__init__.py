@@ -1,6 +1,6 @@
 """Events in, state of a surface out: the same fold serves the terminal, exports and history."""
 
-from callboard.views.fold import REDUCERS, apply, fold
+from callboard.views.fold import REDUCERS, abandon, apply, fold
 from callboard.views.state import Card, Entry, Footer, Heading, Notice, Phase, RunState, Said, shortened
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Phase",
     "RunState",
     "Said",
+    "abandon",
     "apply",
     "fold",
     "shortened",

@@ -32,6 +32,20 @@ def apply(state: RunState, event: RunEvent) -> None:
     REDUCERS.get(event.type, _unknown)(state, event)
 
 
+def abandon(state: RunState) -> None:
+    """End what is open, nobody knows when: the process of the run has ended without a word."""
+    for card in list(state.open):
+        _close(state, card, None, _left(card))
+    state.thinking.clear()
+    state.speaking.clear()
+
+
+def _left(card: Card) -> str:
+    """How a call ends that nobody ended: a write that was running may have happened."""
+    harmless = card.phase != "running" or card.kind == "read" or card.simulated
+    return "interrupted" if harmless else "unknown"
+
+
 def _text(value: Any) -> str:
     """A value as one text: texts as they are, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -58,7 +72,7 @@ def _run_finished(state: RunState, event: RunEvent) -> None:
     for key in [key for key in state.thinking if _inside(key[0], event.run)]:
         del state.thinking[key]
     for card in [card for card in state.open if _inside(card.run, event.run)]:
-        _close(state, card, event, card.status or "interrupted")
+        _close(state, card, event.at, _left(card))
     if event.run != state.id:
         return
     footer, data = state.footer, event.data
@@ -144,7 +158,7 @@ def _call_answered(state: RunState, event: RunEvent) -> None:
         card.error, card.hint = _failure(text)
         card.code = data.get("code")
     card.simulated = bool(data.get("simulated"))
-    _close(state, card, event, str(data.get("status") or "ok"))
+    _close(state, card, event.at, str(data.get("status") or "ok"))
 
 
 def _failure(text: str) -> tuple[str, str | None]:
@@ -185,7 +199,7 @@ def _interrupt_earlier(state: RunState, card: Card, event: RunEvent) -> None:
         return
     for other in [other for other in state.open if other.run == card.run and other.step == card.step]:
         if other is not card:
-            _close(state, other, event, "interrupted")
+            _close(state, other, event.at, _left(other))
 
 
 def _requested(state: RunState, event: RunEvent) -> Card | None:
@@ -236,13 +250,13 @@ def _call_finished(state: RunState, event: RunEvent) -> None:
     )
     if data.get("duration_ns") is not None:
         card.seconds = data["duration_ns"] / 1e9
-    _close(state, card, event, str(data.get("status", "ok")))
+    _close(state, card, event.at, str(data.get("status", "ok")))
 
 
-def _close(state: RunState, card: Card, event: RunEvent, status: str) -> None:
-    card.phase, card.status, card.finished_at = "done", status, event.at
-    if card.seconds is None:
-        card.seconds = max(0.0, event.at - card.started_at)
+def _close(state: RunState, card: Card, at: float | None, status: str) -> None:
+    card.phase, card.status, card.finished_at = "done", status, at
+    if card.seconds is None and at is not None:
+        card.seconds = max(0.0, at - card.started_at)
     state.open = [other for other in state.open if other is not card]
     waiting = state.unbound.get((card.run, card.tool))
     if waiting and card in waiting:
