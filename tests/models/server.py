@@ -17,6 +17,7 @@ class Reply:
     content_type: str = "text/event-stream"
     headers: dict[str, str] = field(default_factory=dict[str, str])
     cut: int = 1 << 16
+    drop: int | None = None  # after so many bytes the connection is closed
     hold: asyncio.Event | None = None  # the second half waits for it
 
 
@@ -57,11 +58,12 @@ async def serving(replies: Sequence[Reply]) -> AsyncGenerator[Server]:
         sent = {"content-type": reply.content_type, "connection": "close", **reply.headers}
         lines = [f"HTTP/1.1 {reply.status} OK", *(f"{name}: {value}" for name, value in sent.items())]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-        for at in range(0, len(reply.body), reply.cut):
+        body = reply.body[: reply.drop]
+        for at in range(0, len(body), reply.cut):
             if reply.hold is not None and at >= len(reply.body) // 2:
                 server.half_sent.set()
                 await reply.hold.wait()
-            writer.write(reply.body[at : at + reply.cut])
+            writer.write(body[at : at + reply.cut])
             await writer.drain()
         writer.close()
 

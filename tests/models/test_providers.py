@@ -396,7 +396,7 @@ async def test_strict_tools_are_strict_where_the_provider_knows_it(model: str) -
 
 
 async def test_an_address_that_is_none_is_an_error_of_ours() -> None:
-    config = ModelConfig(model="openai-compatible:tiny", base_url="http://[oops", settings={"max_retries": 0})
+    config = ModelConfig(model="openai-compatible:tiny@http://[oops", settings={"max_retries": 0})
     opened = open_model("mine", {"mine": config}, {})
     with pytest.raises(ModelError, match="mine: ") as caught:
         await ask(opened)
@@ -453,3 +453,33 @@ async def test_closing_before_and_after_use_is_harmless() -> None:
         await opened.close()
         await opened.close()
     assert opened.finishes_with_text
+
+
+# What stands in a stream where the model's own end begins, by provider.
+ENDS = {
+    "openai-compatible:tiny": b'"finish_reason": "',
+    "ollama:tiny": b'"finish_reason": "',
+    "anthropic:claude-haiku-4-5": b"event: message_delta",
+    "openai:gpt-5.6-luna": b"event: response.completed",
+}
+
+
+@every_provider
+@pytest.mark.parametrize("calls", [[], [("k1", "add", ['{"a": 1, "b": 2}'])]])
+async def test_a_stream_that_was_cut_is_no_answer(model: str, calls: Calls) -> None:
+    reply = SPEAKING[model](["Both."], calls)
+    cut = reply.body.index(ENDS[model])
+    reply = replace(reply, drop=reply.body.rindex(b"\n\n", 0, cut) + 2)
+    async with talking(model, reply) as (opened, _):
+        with pytest.raises(ModelError, match="cut off") as caught:
+            await ask(opened)
+    assert caught.value.code == "model.bad_answer"
+
+
+@every_provider
+async def test_an_answer_without_end_is_given_up(model: str) -> None:
+    piece = "x" * 100_000
+    async with talking(model, SPEAKING[model]([piece] * 60, [])) as (opened, _):
+        with pytest.raises(ModelError, match="longer than 4,000,000 characters") as caught:
+            await ask(opened)
+    assert caught.value.code == "model.bad_answer"

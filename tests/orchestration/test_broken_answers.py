@@ -248,3 +248,64 @@ def test_a_template_is_filled_in_a_single_pass() -> None:
 def test_a_model_answer_survives_its_record() -> None:
     answer = ModelAnswer("t", (_call("1", "a"),), {"input_tokens": 3}, "stop", "m")
     assert ModelAnswer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.mark.parametrize("code", [0xD83D, 0xDE00])
+async def test_half_a_character_in_an_answer_does_not_end_the_conversation(loop: Any, code: int) -> None:
+    half = chr(code)
+    broken = calls(
+        call_raw("echo", '{"a": 1}', id=f"id{half}"),
+        call_raw(f"echo{half}", "{}"),
+        call_raw("echo", f'{{"a": "{half}"}}'),
+        say=f"hm {half}",
+    )
+
+    outcome = await loop([broken, text("x")])
+
+    json.dumps(outcome.state.messages, ensure_ascii=False).encode()
+    json.dumps([event.to_json() for event in loop.events], ensure_ascii=False).encode()
+    said = next(m for m in outcome.state.messages if m["role"] == "assistant")
+    assert (outcome.status, said["content"]) == ("completed", "hm \ufffd")
+    assert [json.loads(told)["ok"] if told[0] == "{" else told for told in loop.told()] == [
+        "echo 1",
+        False,
+        False,
+    ]
+
+
+async def test_half_a_character_in_what_an_embedder_gives_is_replaced_too(loop: Any) -> None:
+    history = [
+        {"role": "user", "content": "a\ud83d"},
+        {"role": "assistant", "content": "", "calls": [_call("c\ud83d", "echo", '"\ud83d"')]},
+    ]
+
+    outcome = await loop([text("x")], goal="b\ude00", history=history)
+
+    json.dumps(loop.model.requests[0].messages, ensure_ascii=False).encode()
+    assert outcome.status == "completed"
+    assert loop.model.requests[0].messages[-1]["content"] == "b\ufffd"
+
+
+async def test_of_very_many_calls_in_one_answer_only_the_first_are_made(loop: Any) -> None:
+    ran: list[int] = []
+
+    @tool
+    def note(n: int) -> int:
+        ran.append(n)
+        return n
+
+    outcome = await loop([calls(*[call("note", n=n) for n in range(1_000)]), text("x")], note)
+
+    assert (outcome.status, ran) == ("completed", list(range(64)))
+    told = loop.told()
+    assert len(told) == 1_000
+    assert {json.loads(answer)["code"] for answer in told[64:]} == {"call.too_many"}
+
+
+async def test_a_cut_call_among_too_many_is_not_made_either(loop: Any) -> None:
+    many = [call("echo", a=n) for n in range(70)]
+
+    outcome = await loop([calls(*many, call_raw("echo", '{"a": '), finish_reason="length"), text("x")])
+
+    codes = [json.loads(answer)["code"] for answer in loop.told()[64:]]
+    assert (outcome.status, codes) == ("completed", ["call.too_many"] * 7)

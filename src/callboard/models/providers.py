@@ -4,19 +4,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from pydantic_ai import direct
-from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai.messages import (
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
 from pydantic_ai.models import Model as PydanticModel
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as PydanticToolDefinition
 
+from callboard.errors import ModelError
 from callboard.models.failures import failed
 from callboard.models.model import ModelAnswer, ModelRequest, OnDelta, ToolDefinition
 from callboard.models.target import Target
 from callboard.models.translation import answer_of, messages_for
 
 _SECONDS = 600.0  # one whole request, where the settings say nothing else
+MAX_ANSWER = 4_000_000  # characters of one answer: prose, thoughts and arguments
 
 
 class Connection:
@@ -53,7 +66,9 @@ class Connection:
                 model_request_parameters=_parameters(request.tools),
             ) as stream:
                 await _listen(stream, on_delta)
-                return answer_of(stream.get(), request.messages)
+                return answer_of(_whole(stream.get(), target.name), request.messages)
+        except ModelError:
+            raise
         except Exception as error:  # each provider's library has errors of its own
             raise failed(error, target.name, self._model.base_url, target.secrets) from error
 
@@ -103,15 +118,51 @@ def _model_of(target: Target) -> PydanticModel:
 
 
 async def _listen(stream: StreamedResponse, on_delta: OnDelta) -> None:
+    length = 0
     async for event in stream:
-        if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-            piece = event.part.content
-        elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-            piece = event.delta.content_delta
-        else:
-            continue
-        if piece:
-            on_delta(piece)
+        text, other = _pieces(event)
+        length += len(text) + len(other)
+        if length > MAX_ANSWER:
+            raise ModelError(
+                f"the answer is longer than {MAX_ANSWER:,} characters",
+                code="model.bad_answer",
+                hint="set max_tokens in the model's settings",
+            )
+        if text:
+            on_delta(text)
+
+
+def _pieces(event: ModelResponseStreamEvent) -> tuple[str, str]:
+    """What an event adds to the answer: prose, and what nobody is shown yet."""
+    said = (
+        event.part
+        if isinstance(event, PartStartEvent)
+        else (event.delta if isinstance(event, PartDeltaEvent) else None)
+    )
+    match said:
+        case TextPart(content=text) | TextPartDelta(content_delta=text):
+            return text, ""
+        case ThinkingPart(content=text) | ThinkingPartDelta(content_delta=text):
+            return "", text or ""
+        case ToolCallPart(args=arguments) | ToolCallPartDelta(args_delta=arguments):
+            return "", str(arguments or "")
+        case _:
+            return "", ""
+
+
+def _whole(response: ModelResponse, name: str) -> ModelResponse:
+    """The answer, if the model said that it had ended: the library takes a cut stream for a whole one.
+
+    Raises:
+        ModelError: the stream ended without a word about why.
+    """
+    if (response.provider_details or {}).get("finish_reason") or response.finish_reason == "content_filter":
+        return response
+    raise ModelError(
+        f"{name}: its answer was cut off: the stream ended without a finish reason",
+        code="model.bad_answer",
+        hint="try again; a proxy or server between may be closing long answers",
+    )
 
 
 def _settings(given: Mapping[str, Any]) -> ModelSettings:

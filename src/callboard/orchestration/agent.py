@@ -19,6 +19,7 @@ from callboard.orchestration.history import (
     failure,
     is_json,
     said,
+    sound,
     tool_message,
     well_formed,
 )
@@ -29,12 +30,20 @@ from callboard.workflow import Context, Json, Node, Tools, Workflow, route
 # Rounds in a row with the same calls and the same results, from which on the model is told.
 REMARK_AT = 3
 _HEAD = 2_000  # characters of a result in `call.answered`
+# Calls of one answer that are made; models that lost their way send hundreds.
+MAX_CALLS = 64
 
 _CUT = {
     "ok": False,
     "error": "the answer was cut off inside the arguments of this call, so it was not made",
     "code": "args.truncated",
     "hint": "call it again with shorter arguments, or in several calls",
+}
+_TOO_MANY = {
+    "ok": False,
+    "error": f"the answer held more than {MAX_CALLS} calls, and this one was not made",
+    "code": "call.too_many",
+    "hint": "call it again, with fewer calls in one answer",
 }
 _ENDED = {
     "ok": False,
@@ -176,7 +185,7 @@ class Conversation:
     async def act(self, state: AgentState, ctx: Context) -> Mapping[str, Any]:
         """The next call; reads that follow each other run together, and are answered in order."""
         first = state.pending[0]
-        together = tuple(takewhile(lambda each: each.read, state.pending)) or (first,)
+        together = _together(state.pending)
         for each in together:
             ctx.emit(
                 "call.requested",
@@ -190,8 +199,8 @@ class Conversation:
         if first.control:
             changed, envelope = await self._controls[first.tool].answer(state, first.raw, ctx)
             envelopes = [envelope]
-        elif first.cut:
-            envelopes = [failure(_CUT)]
+        elif first.refused:
+            envelopes = [failure(first.refused)] * len(together)
         else:
             agent = self.agent
             envelopes = await asyncio.gather(
@@ -223,11 +232,13 @@ class Conversation:
             offered = (*_definitions(controls), *_definitions(shown))
             request = ModelRequest(path, state.messages, offered, self.agent.settings)
             answer = await model.answer(
-                request, lambda piece: ctx.transient("text.delta", agent=path, text=piece)
+                request, lambda piece: ctx.transient("text.delta", agent=path, text=sound(piece))
             )
             return {
-                "answer": answer.to_json(),
-                "tools": [_meaning(call["name"].strip(), controls, shown, tools) for call in answer.calls],
+                "answer": sound(answer.to_json()),
+                "tools": [
+                    _meaning(sound(call["name"]).strip(), controls, shown, tools) for call in answer.calls
+                ],
                 "prose": model.finishes_with_text,
                 "model": model.name,
                 "left_out": [[left.code, f"tool {left.tool_id}: {left.reason}"] for left in shown.left_out],
@@ -290,15 +301,27 @@ class Conversation:
 def _open_calls(
     answer: ModelAnswer, tools: Sequence[Json], used: frozenset[str], round_: int
 ) -> tuple[OpenCall, ...]:
-    """The calls of an answer that have a name; of a cut answer, the last one may have no whole arguments."""
+    """The calls of an answer that have a name. Refused are those beyond `MAX_CALLS`, and one that was cut."""
     named = [meaning for meaning, call in zip(tools, answer.calls, strict=True) if call["name"].strip()]
     made = [
         OpenCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
         for (call, raw), meaning in zip(well_formed(answer.calls, used, round_), named, strict=True)
     ]
     if made and answer.truncated and not is_json(made[-1].raw):
-        made[-1] = replace(made[-1], cut=True, read=False, control=False)
-    return tuple(made)
+        made[-1] = _refused(made[-1], _CUT)
+    return (*made[:MAX_CALLS], *[_refused(each, _TOO_MANY) for each in made[MAX_CALLS:]])
+
+
+def _together(pending: Sequence[OpenCall]) -> Sequence[OpenCall]:
+    """The calls that are answered next: reads run together, refused ones need no run at all."""
+    first = pending[0]
+    if first.refused:
+        return list(takewhile(lambda each: each.refused == first.refused, pending))
+    return list(takewhile(lambda each: each.read, pending)) or [first]
+
+
+def _refused(call: OpenCall, why: Mapping[str, Json]) -> OpenCall:
+    return replace(call, refused=why, read=False, control=False)
 
 
 def _pending(state: AgentState) -> bool:

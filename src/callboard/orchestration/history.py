@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from callboard.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from callboard.tools import canonical
@@ -13,6 +13,7 @@ from callboard.workflow import Json
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _NAME = 64  # characters of a name that providers take
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _INTERRUPTED = {
     "ok": False,
@@ -32,7 +33,7 @@ class OpenCall:
         tool: the id of the tool, or the name that was called where there is none of it.
         control: whether the engine itself answers it.
         read: whether it may run beside its neighbours.
-        cut: its arguments end where the answer was cut off.
+        refused: what is wrong with the answer, so that the call is not made.
     """
 
     call: ToolCall
@@ -40,13 +41,29 @@ class OpenCall:
     tool: str
     control: bool = False
     read: bool = False
-    cut: bool = False
+    refused: Mapping[str, Json] | None = None
+
+
+def sound(value: Json) -> Json:
+    """JSON whose texts can be written down: half a character, as streams break them, becomes U+FFFD.
+
+    A lone surrogate that got into the history would end every later request of the conversation.
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[Json, Json]", value)
+        return {sound(name): sound(held) for name, held in fields.items()}
+    if isinstance(value, list | tuple):
+        return [sound(item) for item in cast("Sequence[Json]", value)]
+    return value
 
 
 def start(prompt: str, goal: str, history: Sequence[Message] = ()) -> tuple[Message, ...]:
     """The messages before the first request; an empty prompt is none."""
     head: tuple[Message, ...] = ({"role": "system", "content": prompt},) if prompt else ()
-    return (*head, *closed(history), {"role": "user", "content": goal})
+    said: tuple[Message, ...] = (*head, *closed(history), {"role": "user", "content": goal})
+    return tuple(sound(message) for message in said)
 
 
 def closed(messages: Iterable[Message]) -> tuple[Message, ...]:
