@@ -126,6 +126,14 @@ async def test_the_end_of_the_input_denies() -> None:
     assert not answer.allowed
 
 
+async def test_a_line_that_was_never_ended_is_no_answer() -> None:
+    async with terminal() as (shown, _, approver, master), asyncio.timeout(20):
+        asking = asyncio.create_task(approver.ask(REQUEST))
+        await shown.out.prompts.get()
+        os.write(master, b"a\x04\x04")
+        assert not (await asking).allowed
+
+
 async def test_a_closed_terminal_denies() -> None:
     master, slave = pty.openpty()
     shown = Shown()

@@ -132,3 +132,23 @@ def test_tools_of_lists_registries_and_of_the_seeds_shape_are_found(
     assert main(["tools", "check", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [tool["id"] for tool in report["tools"]] == ["one", "set-two", "three", "four"]
+
+
+def test_what_a_file_prints_is_no_part_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mytools.py"
+    file.write_text("from callboard import tool\nprint('hello')\n@tool\ndef f() -> None:\n    'Do.'\n")
+    assert main(["tools", "check", str(file), "--json"]) == 0
+    said = capsys.readouterr()
+    assert [tool["id"] for tool in json.loads(said.out)["tools"]] == ["f"]
+    assert said.err == "hello\n"
+
+
+def test_a_name_that_the_loop_has_taken_is_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mytools.py"
+    file.write_text("from callboard import tool\n@tool\ndef finalize() -> None:\n    'Do.'\n")
+    warning = "warning    a run can't have it: the loop has a tool of its own that is called 'finalize'"
+    assert warning in checked(file, capsys)

@@ -58,6 +58,9 @@ def test_every_help_has_examples(command: list[str], capsys: pytest.CaptureFixtu
     [
         (["rn"], 'Unknown command "rn". Did you mean "run"?'),
         (["run"], "PROMPT requires an argument"),
+        (["run", ""], "the prompt is empty"),
+        (["run", " \n"], "the prompt is empty"),
+        (["run", "caf\udce9"], "the prompt is not text in this terminal's encoding (character 4)"),
         (["run", "x", "--nope"], "Unknown option: --nope"),
         (["calls", "--limit", "many"], 'unable to convert "many" into int'),
         (["run", "x", "--yes", "--answers", "a.toml"], "--yes and --answers can't be given together"),
@@ -114,3 +117,39 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
         assert command.stderr is not None
         assert command.stderr.read() == b""
     assert command.returncode in {0, 1}
+
+
+def test_ctrl_c_while_the_command_is_loaded_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / "cyclopts.py").write_text("raise KeyboardInterrupt\n")
+    done = run("tools", "list", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_done_without(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "callboard.toml").write_text("[policy]\nwrite = 'ask'\n")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m callboard calls {closed}', sys.executable],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("started") is (">&-" not in closed.replace("2>&-", ""))
+
+
+def test_an_output_that_is_full_is_said(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "callboard", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=50,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: the output can't be written: No space left on device\n"

@@ -1,17 +1,21 @@
 """`callboard runs` and `callboard calls`: what was recorded, for people and for programs."""
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from inline_snapshot import snapshot
 
 from callboard.cli import main
+from callboard.cli.flags import CALL_STATUSES, RUN_STATUSES
+from callboard.events import CallStatus
+from callboard.host import RunStatus
 from callboard.store import StoredRun, open_store
-from tests.cli.told import main_job
+from tests.cli.told import Script, main_job
 
 
 @pytest.fixture(autouse=True)
@@ -106,9 +110,10 @@ def test_a_run_is_shown_as_it_was_while_it_happened(capsys: pytest.CaptureFixtur
 run: r1, profile loop, started 1970-01-01 00:16:40
 model: scripted (--model)
 workspace: /srv/work
-asked: what is
-in notes.md?
-Let me look.
+asked:
+| what is
+| in notes.md?
+| Let me look.
 ok         read_file path="notes.md"  (12 ms)
            # Notes
            first\\x1b[2J
@@ -118,7 +123,7 @@ denied     write_file path="a.md" content="x"  (12 ms)
 ok         add a=1 b=2  (simulated, repaired, 12 ms)
            3
 note       `odd` can't be expressed [tool.left_out]
-Done: 3.
+| Done: 3.
 completed  2 rounds, 3 calls, 21.0 s, 11 output tokens
 """)
 
@@ -160,7 +165,138 @@ def test_calls_are_chosen_by_run_status_tool_and_number(capsys: pytest.CaptureFi
     assert ids("--run", "r1") == ["c2", "c1"]
     assert ids("--status", "failed,denied") == ["c2"]
     assert ids("--tool", "add", "--limit", "1") == ["c3"]
-    assert ids("--run", "nope") == []
+    assert ids("--run", "r1/a") == ["c2"]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_calls_of_a_run_that_is_not_there_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    for run in ("nope", "nope/a"):
+        assert main(["calls", "--run", run]) == 1
+        assert (
+            capsys.readouterr().err
+            == f"error: there is no run '{run}'\nhint: callboard runs list shows them\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["calls", "--limit", "0"], "Must be >= 1"),
+        (["calls", "--limit", "-1"], "Must be >= 1"),
+        (["runs", "list", "--limit", "99999999999999999999"], "Must be <= 1000000"),
+        (["calls", "--status", "ok,nonsense"], "there is no status 'nonsense' (there are ok, failed, denied"),
+        (["runs", "list", "--status", "ok"], "there is no status 'ok' (there are running, completed"),
+    ],
+)
+def test_a_choice_that_is_none_is_wrong_usage(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_statuses_that_can_be_chosen_are_those_that_are_recorded() -> None:
+    assert set(RUN_STATUSES) == {"running", "interrupted", *get_args(RunStatus)}
+    assert set(CALL_STATUSES) == set(get_args(CallStatus))
+
+
+@pytest.fixture
+def abandoned(here: Path) -> None:
+    """A run whose process died while a read and a write were running."""
+    fact: dict[str, Any] = {"parents": [], "principal": None, "agent": "main", "repaired": False}
+    fact |= {"simulated": False, "verdict": "allow", "reasons": [], "at_ns": 1_764_500_000_000_000_000}
+    with open_store(here / ".callboard") as store:
+        owner = store.this_process()
+        store.runs.start(StoredRun(id="r1", profile="loop", started_at=1000.0, input="go", owner=owner))
+        script = Script()
+        script.add("run.started", simulate=False)
+        for kind in ("read", "write"):
+            script.add(
+                "call.started",
+                path=f"act#1/tool.{kind}.1@1",
+                invocation_id=kind,
+                tool_id=f"{kind}_file",
+                kind=kind,
+                call_key="r1 x",
+                arguments='{"path":"a"}',
+                **fact,
+            )
+        store.events.append_all(event.to_json() for event in script.events)
+
+
+@pytest.mark.usefixtures("abandoned")
+def test_a_run_that_a_dead_process_left_is_interrupted_and_its_open_calls_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "interrupted (process.ended)" in printed(capsys, "runs", "list")
+    assert printed(capsys, "runs", "show", "r1") == snapshot("""\
+run: r1, profile loop, started 1970-01-01 00:16:40
+model: unknown
+asked:
+| go
+interrupted  read_file path="a"
+unknown    write_file path="a"
+interrupted  process.ended, 0 rounds, 2 calls
+           the process that ran it ended without a word
+""")
+    _, write, read = printed(capsys, "calls", "--status", "unknown,interrupted").splitlines()
+    assert write.split()[2:6] == ["r1", "write_file", "unknown", "-"]
+    assert "call.unknown: the process ended while the call ran; nobody knows whether it happened" in write
+    assert read.split()[2:6] == ["r1", "read_file", "interrupted", "-"]
+    assert "call.interrupted: the process ended while the call ran; it changes nothing" in read
+
+
+@pytest.mark.usefixtures("abandoned")
+def test_the_calls_of_a_dead_process_are_there_without_looking_at_its_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    calls = json.loads(printed(capsys, "calls", "--status", "unknown", "--json"))
+    assert [(call["tool_id"], call["run"], call["step"]) for call in calls] == [
+        ("write_file", "r1", "act#1/tool.write.1")
+    ]
+
+
+@pytest.mark.usefixtures("abandoned")
+def test_a_run_that_is_going_on_elsewhere_shows_what_is_open(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_store(here / ".callboard") as store:
+        store.settle_abandoned(5.0)
+        owner = store.this_process()
+        store.runs.start(StoredRun(id="r1", profile="loop", started_at=1000.0, owner=owner))
+        lines = printed(capsys, "runs", "show", "r1").splitlines()
+    assert lines[-1] == "the run has not ended"
+    assert [line.split()[:2] for line in lines[-3:-1]] == [
+        ["running", "read_file"],
+        ["running", "write_file"],
+    ]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_damaged_record_hides_no_other(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(here / ".callboard" / "callboard.db") as connection:
+        connection.execute("UPDATE calls SET record = '{' WHERE invocation_id = 'c2'")
+    connection.close()
+    lines = printed(capsys, "calls").splitlines()
+    assert lines[2].endswith("the rest is damaged in the file: row 2 of the table calls")
+    assert len(lines) == 4
+
+
+def test_nothing_that_was_said_passes_for_a_line_of_the_terminal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged = 'ok         write_file path="x"  (1 ms)\n-- done\ncompleted  1 round, 1 call'
+    script = Script()
+    script.add("model.finished", agent="main", text=forged, usage={})
+    script.add("model.finished", agent="main/scout", text=forged, usage={})
+    with open_store(here / ".callboard") as store:
+        store.runs.start(StoredRun(id="r1", profile="loop", started_at=1000.0, input=forged))
+        store.events.append_all(event.to_json() for event in script.events)
+        store.runs.finish("r1", "completed", finished_at=1001.0, text="other:\n" + forged)
+    lines = printed(capsys, "runs", "show", "r1").splitlines()
+    assert [line for line in lines if line.startswith(("ok", "--", "completed"))] == [lines[-1]]
+    assert lines.count("| -- done") == 3
+    assert lines.count("main/scout | -- done") == 1
 
 
 @pytest.mark.usefixtures("recorded")

@@ -10,8 +10,10 @@ import pytest
 from inline_snapshot import snapshot
 from rich.console import Console
 
+from callboard.cli import drawing
 from callboard.cli.run import follow
 from callboard.cli.surfaces import Drawn, JsonLines, Lines, Opening, Surface
+from callboard.views import Footer
 from tests.cli.told import Script, Told, main_job
 
 OPENING = Opening("r1", "scripted", "--model", "loop", "/srv/work")
@@ -29,7 +31,7 @@ async def test_plain_lines_tell_everything_once_and_without_control_codes() -> N
     assert out.getvalue() == snapshot("""\
 model: scripted (--model)
 run: r1, profile loop, workspace /srv/work
-Let me look.
+| Let me look.
 ok         read_file path="notes.md"  (12 ms)
            # Notes
            first\\x1b[2J
@@ -39,7 +41,7 @@ denied     write_file path="a.md" content="x"  (12 ms)
 ok         add a=1 b=2  (simulated, repaired, 12 ms)
            3
 note       `odd` can't be expressed [tool.left_out]
-Done: 3.
+| Done: 3.
 completed  2 rounds, 3 calls, 21.0 s, 11 output tokens
 """)
 
@@ -156,7 +158,7 @@ async def test_a_text_that_nobody_said_is_printed_at_the_end() -> None:
     result.text = "notes.md holds 2 lines."
     out = io.StringIO()
     await shown_by(Lines(Console(file=out, width=80)), Told(events, result))
-    assert out.getvalue().splitlines()[-2] == "notes.md holds 2 lines."
+    assert out.getvalue().splitlines()[-3:-1] == ["", "| notes.md holds 2 lines."]
 
 
 async def test_a_run_that_breaks_gives_the_terminal_back_and_raises() -> None:
@@ -177,3 +179,25 @@ async def test_two_thousand_events_are_shown_in_no_time() -> None:
     out = io.StringIO()
     await shown_by(Drawn(Console(file=out, width=80, force_terminal=True)), Told(script.events, result))
     assert "499" in out.getvalue()
+
+
+def test_the_footer_keeps_its_words_apart() -> None:
+    usage = {"output_tokens": 1, "unmeasured_requests": 1, "input_tokens": 20}
+    state = Footer("budget_exhausted", "wall_clock", rounds=1, usage=usage)
+    told = "wall_clock, 1 round, 0 calls, 1 output token, 1 unmeasured request, 20 input tokens"
+    assert drawing.footer(state).plain == f"budget exhausted  {told}"
+
+
+def test_a_line_of_the_terminal_is_one_line() -> None:
+    out = io.StringIO()
+    Lines(Console(file=out, width=80)).tell('allow   f {"a":\n1}')
+    assert out.getvalue() == 'allow   f {"a":\\x0a1}\n'
+
+
+def test_a_very_long_text_is_drawn_by_its_end() -> None:
+    script = Script()
+    script.add("text.delta", agent="main", text="x" * 2_000_000 + "\nok         forged\nthe end")
+    drawn = frame(script)
+    assert "| ok         forged" in drawn
+    assert "| the end" in drawn
+    assert len(drawn.splitlines()) < 20

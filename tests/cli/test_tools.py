@@ -108,6 +108,32 @@ def test_a_tool_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) ->
         assert capsys.readouterr().err.startswith("error: there is no tool 'nope'")
 
 
+@pytest.mark.parametrize("command", ["show", "call"])
+@pytest.mark.parametrize(("name", "meant"), [("ad", "did you mean 'add'? "), ("nope", "")])
+def test_the_way_to_a_tool_that_is_there_is_said(
+    command: str, name: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tools", command, name]) == 1
+    hint = capsys.readouterr().err.splitlines()[1]
+    assert hint == f"hint: {meant}callboard tools list shows the tools"
+
+
+def test_an_argument_that_is_given_twice_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tools", "call", "add", "a=1", "a=2"]) == 2
+    assert capsys.readouterr().err.startswith("error: a is given twice\n")
+
+
+def test_an_answer_for_a_tool_that_is_not_there_is_an_error(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "answers.toml").write_text('[[allow]]\ntool = "mial"\narguments = { to = "bob" }\n')
+    assert main(["tools", "call", "mail", "to=bob", "--answers", "answers.toml"]) == 2
+    assert capsys.readouterr().err == (
+        "error: answers.toml: allow[0].tool: there is no tool 'mial'; did you mean 'mail'?\n"
+        "hint: callboard tools list shows the tools\n"
+    )
+
+
 def test_a_call_passes_the_gate_and_is_recorded(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "tools", "call", "add", "a=1") == "3\n"
     made = json.loads(printed(capsys, "tools", "call", "add", '{"a": 1, "b": 5}', "--json"))

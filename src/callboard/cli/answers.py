@@ -1,13 +1,14 @@
 """Answers from a file: for demos and scripts that know beforehand what may run."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
 from callboard.config.reading import read_toml
 from callboard.errors import ConfigError
-from callboard.types import ApprovalAnswer, ApprovalRequest
+from callboard.types import ApprovalAnswer, ApprovalRequest, Approver
 
 _SHAPE = 'it holds tables like [[allow]] tool = "write_file" arguments = { path = "a.txt", content = "x" }'
 
@@ -26,7 +27,23 @@ class Answers:
     def __init__(self, file: Path, tell: Callable[[str], object]) -> None:
         self._file = file
         self._tell = tell
-        self._allowed = frozenset(_entry(file, number, entry) for number, entry in enumerate(_read(file)))
+        self._listed = [_entry(file, number, entry) for number, entry in enumerate(_read(file))]
+        self._allowed = frozenset(self._listed)
+
+    def check(self, known: Collection[str]) -> None:
+        """Refuse a file that names a tool which is not there: it would deny in silence.
+
+        Raises:
+            ConfigError: names the file, the place and what was perhaps meant.
+        """
+        for number, (tool, _) in enumerate(self._listed):
+            if tool not in known:
+                close = get_close_matches(tool, known, n=1)
+                raise ConfigError(
+                    f"{self._file}: allow[{number}].tool: there is no tool {tool!r}"
+                    + (f"; did you mean {close[0]!r}?" if close else ""),
+                    hint="callboard tools list shows the tools",
+                )
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Look it up."""
@@ -37,6 +54,16 @@ class Answers:
             f"{self._file} {'allows exactly this call' if allowed else 'does not list exactly this call'}"
         )
         return ApprovalAnswer(allowed, request.digest, reason, by=str(self._file))
+
+
+def check_answers(approver: Approver, known: Collection[str]) -> None:
+    """Check the answers of a file against the tools that are there, where a file answers.
+
+    Raises:
+        ConfigError: as `Answers.check`.
+    """
+    if isinstance(approver, Answers):
+        approver.check(known)
 
 
 def _read(file: Path) -> list[Any]:

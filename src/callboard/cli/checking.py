@@ -5,6 +5,7 @@ import json as jsonlib
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -94,9 +95,11 @@ def _module(file: Path) -> ModuleType:
     sys.path.insert(0, folder)
     sys.modules[spec.name] = module  # string annotations are looked up there
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):  # what it prints is no part of the report
+            spec.loader.exec_module(module)
     finally:
-        sys.path.remove(folder)
+        if folder in sys.path:
+            sys.path.remove(folder)
     return module
 
 
@@ -148,6 +151,8 @@ def _has_shape(value: Any) -> bool:
 
 
 def _described(tool: "RegisteredTool", exports: "Mapping[Dialect, Export]") -> dict[str, Any]:
+    from callboard.orchestration import LoopConfig  # noqa: PLC0415 - for this command only
+
     schemas: dict[str, Any] = {}
     warnings: list[str] = []
     for dialect, export in exports.items():
@@ -161,6 +166,8 @@ def _described(tool: "RegisteredTool", exports: "Mapping[Dialect, Export]") -> d
         ]
         if name != tool.id and dialect == "openai":
             warnings.append(f"models see it as {name!r}")
+    if tool.id in LoopConfig.controls:
+        warnings.append(f"a run can't have it: the loop has a tool of its own that is called {tool.id!r}")
     if not tool.description:
         warnings.append("it has no description: a model would not know what it is for")
     warnings += _parameters(tool)

@@ -1,5 +1,6 @@
 """The commands, their help, and what happens to errors."""
 
+import errno
 import io
 import os
 import sys
@@ -62,21 +63,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         done = app(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
-    except (CycloptsError, ConfigError) as error:
-        usage = "callboard --help, or --help after a command, shows how"
-        print_error(error, hint=usage if isinstance(error, CycloptsError) else None)
-        return USAGE
-    except CallboardError as error:
-        print_error(error)
-        return FAILED
     except KeyboardInterrupt:
         return STOPPED
-    except BrokenPipeError:  # `callboard calls | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except Exception as error:
-        if debugging():
+        if debugging() and not isinstance(error, CallboardError | CycloptsError):
             raise
-        print_error(f"{type(error).__name__}: {error}", hint="CALLBOARD_DEBUG=1 shows where it came from")
-        return FAILED
+        return _failed(error)
     return done if isinstance(done, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong; returns the exit code."""
+    match error:
+        case CycloptsError():
+            print_error(error, hint="callboard --help, or --help after a command, shows how")
+            return USAGE
+        case ConfigError():
+            print_error(error)
+            return USAGE
+        case CallboardError():
+            print_error(error)
+        case BrokenPipeError():  # `callboard calls | head`
+            _write_no_more()
+        case OSError(errno=errno.ENOSPC | errno.EIO):
+            _write_no_more()
+            print_error(f"the output can't be written: {error.strerror}")
+        case _:
+            hint = "CALLBOARD_DEBUG=1 shows where it came from"
+            print_error(f"{type(error).__name__}: {error}", hint=hint)
+    return FAILED
+
+
+def _write_no_more() -> None:
+    """What is still waiting to be written goes nowhere: at its end the process would try, and fail, again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,7 @@
 """One line or block for each thing that a run shows, in words that read the same with and without colour."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, cast
 
 from rich.text import Text
@@ -33,14 +34,20 @@ def entry(shown: Entry) -> Text:
         case Card():
             return finished(shown)
         case Said():
-            who = "" if shown.agent == "main" else f"{visible(shown.agent, '')}: "
-            return Text(f"{who}{visible(shown.text, KEPT)}")
+            return Text("\n".join(said(shown.text, shown.agent)))
         case Notice():
             return Text.assemble(
                 ("note".ljust(_WIDTH), "yellow"), visible(shown.text, ""), (f" [{shown.code}]", "dim")
             )
         case Heading():
             return Text(f"-- {visible(shown.text, '')}", "bold")
+
+
+def said(text: str, agent: str = "main") -> Iterator[str]:
+    """What a model or a person said, line by line, each after a bar: none passes for a line of ours."""
+    who = "" if agent == "main" else f"{visible(agent, '')} "
+    for line in visible(text, KEPT).split("\n"):
+        yield f"{who}| {line}".rstrip()
 
 
 def finished(card: Card) -> Text:
@@ -74,13 +81,18 @@ def unfinished(card: Card, now: float) -> Text:
 
 def _front(card: Card, word: str) -> Text:
     line = Text("  " * card.depth)
-    line.append(word.ljust(_WIDTH), _STYLES.get(word, ""))
+    line.append(_first(word), _STYLES.get(word, ""))
     line.append(visible(card.tool, ""), "bold")
     if card.agent not in {None, "main"}:
         line.append(f" by {visible(str(card.agent), '')}", "dim")
     told = arguments(card.arguments)
     line.append(f" {told}" if told else "")
     return line
+
+
+def _first(word: str) -> str:
+    """The word at the beginning of a line, as a column where it fits."""
+    return word.ljust(_WIDTH) if len(word) < _WIDTH else f"{word}  "
 
 
 def arguments(text: str, width: int = _VALUE) -> str:
@@ -118,22 +130,26 @@ def seconds(value: float) -> str:
 def footer(state: Footer) -> Text:
     """How the run ended, in one line."""
     line = Text()
-    line.append(state.status.replace("_", " ").ljust(_WIDTH), f"bold {_STYLES.get(state.status, 'red')}")
+    line.append(_first(state.status.replace("_", " ")), f"bold {_STYLES.get(state.status, 'red')}")
     facts = [
         f"{state.rounds} round{'s' * (state.rounds != 1)}",
         f"{state.calls} call{'s' * (state.calls != 1)}",
     ]
     if state.started_at is not None and state.finished_at is not None:
         facts.append(seconds(max(0.0, state.finished_at - state.started_at)))
-    facts += [
-        f"{count} {visible(name, '').replace('_', ' ')}" for name, count in state.usage.items() if count
-    ]
+    facts += [f"{count} {_unit(name, count)}" for name, count in state.usage.items() if count]
     if state.reason:
         facts.insert(0, visible(state.reason, ""))
     line.append(", ".join(facts), "dim")
     if state.message:
         line.append("\n" + _indented(visible(state.message, KEPT)), "red")
     return line
+
+
+def _unit(name: str, count: int) -> str:
+    """A name such as `output_tokens`, as it is read after this count."""
+    shown = visible(name, "").replace("_", " ")
+    return shown.removesuffix("s") if count == 1 else shown
 
 
 def _cut(text: str, width: int) -> str:

@@ -1,10 +1,11 @@
 """Options that several commands share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import CycloptsError, Parameter, validators
 
 AsJson = Annotated[
     bool,
@@ -16,7 +17,17 @@ ConfigPath = Annotated[
     Path | None,
     Parameter(name="--config", help="The configuration file; else callboard.toml of this folder."),
 ]
-Limit = Annotated[int, Parameter(name="--limit", help="At most so many, newest first.")]
+RUN_STATUSES = ("running", "completed", "failed", "cancelled", "budget_exhausted", "interrupted")
+CALL_STATUSES = ("ok", "failed", "denied", "cancelled", "interrupted", "unknown")
+
+Limit = Annotated[
+    int,
+    Parameter(
+        name="--limit",
+        validator=validators.Number(gte=1, lte=1_000_000),
+        help="At most so many, newest first.",
+    ),
+]
 Status = Annotated[
     str | None,
     Parameter(name="--status", help="Only those that ended so; several with commas between them."),
@@ -48,6 +59,14 @@ class Asking:
     ] = None
 
 
-def split(status: str | None) -> tuple[str, ...]:
-    """The words of ``--status a,b``."""
-    return tuple(word.strip() for word in (status or "").split(",") if word.strip())
+def split(status: str | None, legal: Sequence[str]) -> tuple[str, ...]:
+    """The words of ``--status a,b``.
+
+    Raises:
+        CycloptsError: one of them is no status.
+    """
+    words = tuple(word.strip() for word in (status or "").split(",") if word.strip())
+    for word in words:
+        if word not in legal:
+            raise CycloptsError(msg=f"there is no status {word!r} (there are {', '.join(legal)})")
+    return words

@@ -23,7 +23,7 @@ class Keyboard:
         return False
 
     async def line(self) -> str | None:
-        """The next line, without its end; None where the terminal was closed."""
+        """The next line, without its end; None where the input ended before the line did."""
         loop = asyncio.get_running_loop()
         descriptor = self._stream.fileno()
         typed = bytearray()
@@ -43,7 +43,8 @@ class Keyboard:
             await done
         finally:
             loop.remove_reader(descriptor)
-        return typed.decode("utf-8", "replace").strip() if typed.strip() or b"\n" in typed else None
+        whole = b"\n" in typed or b"\r" in typed
+        return typed.decode("utf-8", "replace").strip() if whole else None
 
     def forget(self) -> None:
         """Throw away what was typed so far."""

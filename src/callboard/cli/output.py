@@ -1,5 +1,6 @@
 """Printing for the commands that answer and end: JSON, tables, text, and errors."""
 
+import contextlib
 import json
 import os
 import sys
@@ -73,9 +74,11 @@ def print_error(error: BaseException | str, hint: str | None = None) -> None:
         text = str(error) or type(error).__name__
     else:
         text = error
-    sys.stderr.write(f"error: {visible(text)}\n")
-    if hint:
-        sys.stderr.write(f"hint: {visible(hint)}\n")
+    with contextlib.suppress(OSError):  # where it can't be written, nobody is there to read it
+        sys.stderr.write(f"error: {visible(text)}\n")
+        if hint:
+            sys.stderr.write(f"hint: {visible(hint)}\n")
+        sys.stderr.flush()
 
 
 def debugging() -> bool:

@@ -1,12 +1,13 @@
 """`callboard runs` and `callboard calls`: what was recorded."""
 
+import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from callboard.cli.exits import DONE, FAILED
-from callboard.cli.flags import AsJson, ConfigPath, Limit, Status, split
+from callboard.cli.flags import CALL_STATUSES, RUN_STATUSES, AsJson, ConfigPath, Limit, Status, split
 from callboard.cli.output import print_error, print_json, print_table, print_text, when
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def list_runs(
     """The runs, newest first."""
     from callboard.store import RunFilter  # noqa: PLC0415 - for this command only
 
+    wanted = RunFilter(status=split(status, RUN_STATUSES), limit=limit)
     store = _open(config)
-    found = [] if store is None else store.runs.list(RunFilter(status=split(status), limit=limit))
+    found = [] if store is None else store.runs.list(wanted)
     if json:
         print_json([run.to_json() for run in found])
         return DONE
@@ -72,8 +74,7 @@ def show_run(
     store = _open(config)
     found = None if store is None else store.runs.get(run)
     if store is None or found is None:
-        print_error(f"there is no run {run!r}", hint="callboard runs list shows them")
-        return FAILED
+        return _no_run(run)
     events = list(store.events.of(found.id))
     if json:
         print_json({"run": found.to_json(), "events": events})
@@ -99,10 +100,14 @@ def list_calls(
     """The records of calls, newest first: those of runs, and those made outside of runs."""
     from callboard.store import CallFilter  # noqa: PLC0415 - for this command only
 
+    statuses = split(status, CALL_STATUSES)
     store = _open(config)
-    if store is not None and run is not None and (found := store.runs.get(run)) is not None:
-        run = found.id
-    wanted = CallFilter(run=run, status=split(status), tool=tool, limit=limit)
+    if run is not None:
+        found = None if store is None else _run_id(store, run)
+        if found is None:
+            return _no_run(run)
+        run = found
+    wanted = CallFilter(run=run, status=statuses, tool=tool, limit=limit)
     calls = [] if store is None else store.calls.list(wanted)
     if json:
         print_json(calls)
@@ -111,17 +116,31 @@ def list_calls(
     return DONE
 
 
+def _run_id(store: "Store", run: str) -> str | None:
+    """The whole id of a run, or of a child of one; None where there is no such run."""
+    root, slash, child = run.partition("/")
+    found = store.runs.get(root)
+    return None if found is None else found.id + slash + child
+
+
+def _no_run(run: str) -> int:
+    print_error(f"there is no run {run!r}", hint="callboard runs list shows them")
+    return FAILED
+
+
 def _row(call: dict[str, Any]) -> tuple[str, ...]:
     failure: dict[str, Any] | None = call.get("failure")
     what = call.get("arguments") or ""
     if failure:
         what = f"{failure['code']}: {failure['message']}  {what}"
+    if call.get("damaged"):
+        what = f"the rest is damaged in the file: row {call['seq']} of the table calls"
     return (
         when(call["started_ns"] / 1e9),
         call["run"] or "-",
         call["tool_id"],
         call["status"] + (" (simulated)" if call.get("simulated") else ""),
-        f"{call['duration_ns'] / 1e6:.1f} ms",
+        f"{call['duration_ns'] / 1e6:.1f} ms" if call["duration_ns"] else "-",
         what,
     )
 
@@ -133,9 +152,13 @@ def _status(run: "StoredRun") -> str:
 
 
 def _open(config: ConfigPath) -> "Store | None":
-    """The store, where there is one: looking never makes it."""
+    """The store, where there is one: looking never makes it. Runs of dead processes are ended first."""
     from callboard.config import load  # noqa: PLC0415 - pydantic
     from callboard.store import open_store  # noqa: PLC0415 - SQLAlchemy comes with it
 
     folder = load(config).state_folder
-    return open_store(folder) if folder.exists() else None
+    if not os.path.lexists(folder):
+        return None
+    store = open_store(folder)
+    store.settle_abandoned(time.time())
+    return store

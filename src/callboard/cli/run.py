@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from cyclopts import Parameter
+from cyclopts import CycloptsError, Parameter
 
 from callboard.cli.exits import STOPPED, of_run
 from callboard.cli.flags import AsJson, Asking, ConfigPath
@@ -30,6 +30,7 @@ A call that asks is shown exactly as it would run: a allows it, Enter denies it.
 """
 _FRAME = 0.1
 _SHOW_CURSOR = b"\x1b[?25h"
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STOPPING = "stopping: the run is being ended; Ctrl-C again ends it at once"
 
 
@@ -58,11 +59,29 @@ def run(
     asking: Asking | None = None,
 ) -> int:
     """Ask a model to do something with the tools, and watch it."""
+    _check_prompt(prompt)
     return asyncio.run(execute(Order(prompt, workspace, model, profile, config, asking or Asking(), json)))
 
 
+def _check_prompt(prompt: str) -> None:
+    if not prompt.strip():
+        raise CycloptsError(msg="the prompt is empty: say what the agent is to do")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise CycloptsError(
+            msg=f"the prompt is not text in this terminal's encoding (character {error.start + 1})"
+        ) from None
+
+
 async def execute(order: Order) -> int:
-    """Run it and show it; returns the exit code."""
+    """Run it and show it; returns the exit code.
+
+    Raises:
+        CallboardError: the run could not be started.
+        OSError: the output could not be written; the run was stopped for it.
+    """
+    from callboard.cli.answers import check_answers  # noqa: PLC0415 - pydantic comes with them
     from callboard.cli.surfaces import Opening, surface  # noqa: PLC0415 - rich draws runs only
 
     shown = surface(as_json=order.as_json)
@@ -70,6 +89,7 @@ async def execute(order: Order) -> int:
     from callboard.host import Host  # noqa: PLC0415 - the engine, once nothing can be wrong with the command
 
     async with Host(order.config) as host:
+        check_answers(approver, list(host.registry.ids()))
         handle = host.start(
             order.prompt,
             profile=order.profile,
@@ -80,7 +100,11 @@ async def execute(order: Order) -> int:
         workspace = str(order.workspace or host.config.folder)
         shown.open(Opening(handle.id, handle.model.name, handle.model.reason, order.profile, workspace))
         with interrupts(shown, lambda: handle.cancel("user_stopped")):
-            result = await follow(handle, shown)
+            try:
+                result = await follow(handle, shown)
+            except OSError:
+                handle.cancel("output_closed")  # nobody sees what it does: `callboard run ... | head`
+                raise
     return of_run(result.status)
 
 
@@ -145,27 +169,31 @@ async def _tick(shown: "Surface") -> None:
 
 @contextlib.contextmanager
 def interrupts(shown: "Surface", stop: Callable[[], object]) -> Generator[None]:
-    """The first Ctrl-C or SIGTERM stops the run, which ends and is recorded; the second ends the process.
+    """The first Ctrl-C, SIGTERM or SIGHUP stops the run, which ends and is recorded; the second kills it.
 
-    Plain signal handlers, not the loop's own: the second one works while a tool holds up the loop.
+    Plain signal handlers, not the loop's own: the second one works while a tool holds up the loop. What this
+    process was started to ignore (`nohup`) stays ignored.
     """
     loop = asyncio.get_running_loop()
     pressed = False
 
     def begin() -> None:
-        shown.tell(_STOPPING)
         stop()
+        with contextlib.suppress(OSError):  # the terminal may be what went away
+            shown.tell(_STOPPING)
 
     def interrupted(*_: object) -> None:
         nonlocal pressed
         if pressed:
             if shown.console.is_terminal:
-                os.write(shown.console.file.fileno(), _SHOW_CURSOR)
+                with contextlib.suppress(OSError):
+                    os.write(shown.console.file.fileno(), _SHOW_CURSOR)
             os._exit(STOPPED)
         pressed = True
         loop.call_soon_threadsafe(begin)
 
-    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupted) for number in heard}
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import IO, Any, Protocol
@@ -19,7 +19,9 @@ from callboard.events import RunEvent
 from callboard.views import RunState, Said, apply
 
 _FRAME = 0.1  # seconds between two drawings
-_TALK = 8  # lines of streamed text that are drawn
+_TALK = 8  # rows of streamed text that are drawn
+_ROW = 400  # characters that are enough for one of them
+_NARROW = 20  # columns that it has at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Lines:
 
     def tell(self, line: str) -> None:
         """See `Surface.tell`."""
-        self._print(Text(visible(line)))
+        self._print(Text(visible(line, "")))
 
     @contextmanager
     def paused(self) -> Generator[None]:
@@ -106,7 +108,7 @@ class Lines:
             return
         said = next((entry.text for entry in reversed(self._state.history) if isinstance(entry, Said)), None)
         if result.text and result.text != said:
-            self._print(Text("\n" + visible(str(result.text), drawing.KEPT)))
+            self._print(Text("\n".join(("", *drawing.said(str(result.text))))))
         self._print(drawing.footer(self._state.footer))
 
     def _print_finished(self) -> None:
@@ -186,10 +188,7 @@ class Drawn(Lines):
         now, state = time.time(), self._state
         parts: list[Any] = [drawing.unfinished(card, now) for card in state.open[: self.console.height // 2]]
         for (_, agent), text in state.speaking.items():
-            who = "" if agent == "main" else f"{visible(agent, '')}: "
-            parts.append(
-                Text(who + "\n".join(visible(text, drawing.KEPT).split("\n")[-_TALK:]), overflow="fold")
-            )
+            parts += [Text(row) for row in self._newest(text, agent)]
         if state.thinking:
             waiting = ", ".join(
                 f"{visible(agent, '')} {drawing.seconds(now - since)}"
@@ -198,6 +197,13 @@ class Drawn(Lines):
             self._spinner.update(text=Text(f"thinking: {waiting}", "dim"))
             parts.append(self._spinner)
         return Group(*parts)
+
+    def _newest(self, text: str, agent: str) -> Iterator[str]:
+        """The last rows of a text that is being said, none wider than the screen."""
+        before = len(next(drawing.said("", agent))) + 1
+        end = Text(visible(text[-_TALK * _ROW :], drawing.KEPT))
+        rows = end.wrap(self.console, max(_NARROW, self.console.width - before), overflow="fold")
+        return drawing.said("\n".join(row.plain for row in rows[-_TALK:]), agent)
 
 
 class JsonLines:
@@ -218,7 +224,7 @@ class JsonLines:
 
     def tell(self, line: str) -> None:
         """Say it on standard error."""
-        self.console.print(Text(visible(line)), soft_wrap=True, highlight=False)
+        self.console.print(Text(visible(line, "")), soft_wrap=True, highlight=False)
 
     @contextmanager
     def paused(self) -> Generator[None]:

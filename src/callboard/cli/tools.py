@@ -3,6 +3,7 @@
 import asyncio
 import json as jsonlib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import CycloptsError, Parameter
@@ -83,7 +84,10 @@ async def _show(name: str, config: "Path | None", *, as_json: bool) -> int:
     from callboard.host import Host  # noqa: PLC0415 - for this command only
 
     async with Host(config) as host:
-        tool = host.registry.require(name)
+        tool, known = host.registry.get(name), list(host.registry.ids())
+    if tool is None:
+        print_error(f"there is no tool {name!r}", hint=_meant(name, known))
+        return FAILED
     shown = described(tool)
     if as_json:
         print_json(shown)
@@ -124,26 +128,37 @@ async def _call(
 ) -> int:
     from rich.console import Console  # noqa: PLC0415 - for this command only
 
+    from callboard.cli.answers import check_answers  # noqa: PLC0415 - same
     from callboard.cli.run import interrupts, who_answers  # noqa: PLC0415 - same
     from callboard.cli.surfaces import Lines  # noqa: PLC0415 - same
-    from callboard.errors import ToolError  # noqa: PLC0415 - same
+    from callboard.errors import ToolError, Unavailable  # noqa: PLC0415 - same
     from callboard.host import Host  # noqa: PLC0415 - same
     from callboard.types import Abort, ExecutionOptions  # noqa: PLC0415 - same
 
     shown = Lines(Console(stderr=True))
-    abort = Abort()
+    abort, approver = Abort(), who_answers(asking, shown)
     async with Host(config) as host:
+        known = list(host.registry.ids())
+        check_answers(approver, known)
         tool = host.registry.get(name)
         raw = arguments_of(words, {} if tool is None else tool.input_schema)
-        execution = ExecutionOptions(abort=abort, approver=who_answers(asking, shown), simulate=simulate)
+        execution = ExecutionOptions(abort=abort, approver=approver, simulate=simulate)
         try:
             with interrupts(shown, abort.set):
                 result = await host.registry.invoke_async(name, raw, execution=execution)
         except ToolError as error:
+            if isinstance(error, Unavailable) and tool is None:
+                error.hint = _meant(name, known)
             _print_failure(error, as_json=as_json)
             return STOPPED if abort.aborted else FAILED
     _print_result(result, as_json=as_json)
     return DONE
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return f"{meant}callboard tools list shows the tools"
 
 
 def _print_result(result: "ToolResult[Any]", *, as_json: bool) -> None:
@@ -173,7 +188,7 @@ def arguments_of(words: Sequence[str], schema: Mapping[str, Any]) -> str:
     A value is taken as text where the schema takes text, else as JSON where it is JSON.
 
     Raises:
-        CycloptsError: a word is neither.
+        CycloptsError: a word is neither, or a name comes twice.
     """
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return words[0]
@@ -182,6 +197,8 @@ def arguments_of(words: Sequence[str], schema: Mapping[str, Any]) -> str:
         name, equals, text = word.partition("=")
         if not equals or not name:
             raise CycloptsError(msg=f"{word!r} is neither one JSON object nor name=value")
+        if name in made:
+            raise CycloptsError(msg=f"{name} is given twice")
         made[name] = _value(text, schema.get("properties", {}).get(name, {}))
     return jsonlib.dumps(made)
 
