@@ -516,7 +516,7 @@ def objects(number: int) -> dict[str, int]:
         (entry_of(x=list[Literal[1, 2]]), ["a"] * 300_000, "x.0: Input should be one of 1, 2"),
         (entry_of(x=dict[str, bool]), objects(100_000), "x.k0: Input should be a valid boolean"),
         (entry_of(x=Item), objects(100_000), "the arguments are wrong in 100001 places"),
-        (entry_of(x=list[int]), ["a"] * 20_000, "x.0: Input should be a valid integer"),
+        (entry_of(x=list[int]), ["a"] * 10_000, "x.0: Input should be a valid integer"),
     ],
 )
 def test_a_flood_of_mistakes_is_refused_by_the_first_of_them(
@@ -540,13 +540,13 @@ def test_a_flood_of_mistakes_does_not_hold_up_the_event_loop() -> None:
     assert time.process_time() - start < 2  # 0.1 s on an idle machine, and 10 s if each one is told
 
 
-def test_of_ten_thousand_values_every_mistake_is_looked_at() -> None:
+def test_of_five_thousand_values_every_mistake_is_looked_at() -> None:
     entry = entry_of(x=list[int])
-    made, _, repaired = entry.parse(json.dumps({"x": ["12"] * 9_999}))
-    assert (made["x"], repaired) == ([12] * 9_999, True)
-    assert entry.parse(json.dumps({"x": [3.0] * 9_999}))[2] is False
-    assert refused(entry, json.dumps({"x": ["12"] * 10_000})).code == "args.invalid"
-    assert entry.parse(json.dumps({"x": [12] * 10_000}))[2] is False
+    made, _, repaired = entry.parse(json.dumps({"x": ["12"] * 4_999}))
+    assert (made["x"], repaired) == ([12] * 4_999, True)
+    assert entry.parse(json.dumps({"x": [3.0] * 4_999}))[2] is False
+    assert refused(entry, json.dumps({"x": ["12"] * 5_000})).code == "args.invalid"
+    assert entry.parse(json.dumps({"x": [12] * 5_000}))[2] is False
 
 
 def test_a_clear_spelling_is_read_only_where_it_is_the_only_meaning() -> None:

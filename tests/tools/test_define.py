@@ -340,10 +340,7 @@ def test_locks_agents_and_flags_are_read_at_registration() -> None:
     assert registered(add).worker == "thread"
 
 
-def test_companions_take_the_parameters_that_they_name() -> None:
-    def touches(path: str) -> list[str]:
-        return [path]
-
+def test_a_simulation_takes_the_parameters_that_it_names() -> None:
     def everything(arguments: dict[str, Any]) -> dict[str, Any]:
         return arguments
 
@@ -353,22 +350,20 @@ def test_companions_take_the_parameters_that_they_name() -> None:
     def write(path: str, content: str) -> str:
         return content
 
-    entry = registered(tool(permissions=touches, simulate=pretend)(write))
+    entry = registered(tool(simulate=pretend)(write))
     arguments = entry.parse('{"path": "a", "content": "b"}')[0]
-    assert entry.permissions is not None
     assert entry.simulate is not None
-    assert entry.permissions(arguments, None) == ["a"]
     assert entry.simulate_is_async
     assert asyncio.run(entry.simulate(arguments, context([]))) == "key-1: b"
-    whole = registered(tool(permissions=everything)(write)).permissions
+    whole = registered(tool(simulate=everything)(write)).simulate
     assert whole is not None
     assert whole(arguments, None) == arguments
 
 
-def test_a_companion_that_asks_for_more_is_refused() -> None:
-    def touches(path: str, mode: str) -> None: ...
+def test_a_simulation_that_asks_for_more_is_refused() -> None:
+    def pretend(path: str, mode: str) -> None: ...
 
     def write(path: str) -> None: ...
 
-    with pytest.raises(RegistrationError, match=r"its permissions takes 'mode'"):
-        registered(tool(permissions=touches)(write))
+    with pytest.raises(RegistrationError, match=r"its simulate takes 'mode'"):
+        registered(tool(simulate=pretend)(write))

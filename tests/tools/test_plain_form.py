@@ -157,7 +157,7 @@ def test_all_missing_fields_are_named_at_once() -> None:
         registered(status(id=None))
 
 
-@pytest.mark.parametrize("field", ["parse_input", "parse_output", "execute", "simulate", "permissions"])
+@pytest.mark.parametrize("field", ["parse_input", "parse_output", "execute", "simulate"])
 def test_a_field_that_cannot_be_called_is_refused(field: str) -> None:
     with pytest.raises(RegistrationError, match=rf"its {field} can't be called"):
         registered(status(**{field: "no function"}))
@@ -266,14 +266,12 @@ def test_a_function_may_bring_its_own_parsers() -> None:
     assert entry.own_parser
 
 
-def test_companions_of_a_function_with_its_own_parser_get_what_it_made() -> None:
-    @tool(parse_input=str, permissions=lambda value: [value], simulate=lambda value, ctx: f"would {value}")
+def test_the_simulation_of_a_function_with_its_own_parser_gets_what_that_made() -> None:
+    @tool(parse_input=str, simulate=lambda value, ctx: f"would {value}")
     def act(text: str) -> str:
         return text
 
     entry = registered(act)
-    assert entry.permissions is not None
-    assert entry.permissions("a", None) == ["a"]
     assert entry.simulate is not None
     assert entry.simulate("a", None) == "would a"
 
@@ -286,12 +284,9 @@ def test_optional_fields_of_the_host_are_read() -> None:
             idempotent=True,
             mask_errors=True,
             simulate=lambda: "sim",
-            permissions=lambda v: [v],
         )
     )
     assert (entry.serial, entry.agents, entry.idempotent) == ("tool:get_status", frozenset({"main"}), True)
     assert entry.simulate is not None
     assert entry.simulate({}, None) == "sim"
-    assert entry.permissions is not None
-    assert entry.permissions("x", None) == ["x"]
     assert entry.wants_context

@@ -25,7 +25,6 @@ class ToolOptions:
     serial: bool | str = False
     blocking: bool = True
     simulate: Callable[..., Any] | None = None
-    permissions: Callable[..., Any] | None = None
     agents: Iterable[str] | None = None
     idempotent: bool = False
     mask_errors: bool = False
@@ -106,7 +105,6 @@ def tool(
     serial: bool | str = False,
     blocking: bool = True,
     simulate: Callable[..., Any] | None = None,
-    permissions: Callable[..., Any] | None = None,
     agents: Iterable[str] | None = None,
     idempotent: bool = False,
     mask_errors: bool = False,
@@ -130,7 +128,6 @@ def tool(function: Any = None, /, **options: Any) -> Any:  # noqa: D417 - the op
         serial: True: one call at a time; a text: one call at a time among all tools that name this resource.
         blocking: False: a sync function is quick, and runs on the event loop instead of in a thread.
         simulate: runs instead of a write in a simulation; takes the parameters it names, and the context.
-        permissions: gives what one call wants to touch; takes the parameters it names.
         agents: the agents that may see it; None means everybody.
         idempotent: a second execution of the same call changes nothing.
         mask_errors: the model sees no exception of the tool but a ToolError.

@@ -112,7 +112,6 @@ class RegisteredTool(Generic[SourceT_co]):
     serial: str | None  # the name of the lock that the tool needs
     simulate: Run | None
     simulate_is_async: bool
-    permissions: Callable[[Any, ToolContext | None], Any] | None
     agents: frozenset[str] | None  # who may see it; None: everybody
     idempotent: bool
     mask_errors: bool

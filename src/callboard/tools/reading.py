@@ -8,12 +8,12 @@ from typing import Any
 import jiter
 
 from callboard.errors import InvalidArguments
-from callboard.tools.walk import NotJson, admitted, is_dict, is_list, json_text, nothing_else
+from callboard.tools.walk import NotJson, admitted, is_dict, is_list, is_plain, json_text, nothing_else
 
 MAX_BYTES = 4_000_000
 # Of arguments with more values (fields and list items, at any depth) only the first mistake in each list and
 # dict is told, and none is repaired: looking for all of them takes seconds.
-MAX_VALUES = 10_000
+MAX_VALUES = 5000
 # A text that is longer is looked at closer: a character has up to four bytes.
 SHORT = MAX_BYTES // 4
 _MAX_DOUBLE = Decimal(sys.float_info.max)
@@ -46,7 +46,7 @@ def text_of(raw: Any) -> str:
             ) from None
         return text
     try:
-        text = json_text(admitted(raw, nothing_else))
+        text = json_text(raw if is_plain(raw) else admitted(raw, nothing_else))
     except NotJson as error:
         code = "args.too_deep" if "levels" in error.reason else "args.not_json"
         raise InvalidArguments(f"the arguments are not JSON: {error}", code=code) from None

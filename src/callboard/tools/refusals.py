@@ -30,6 +30,11 @@ def too_many(count: int) -> InvalidArguments:
     return InvalidArguments(f"the arguments are wrong in {count} places", hint="read the tool's schema again")
 
 
+def unfit() -> InvalidArguments:
+    """The error for arguments so large that looking for what is wrong would take too long."""
+    return InvalidArguments("the arguments do not fit the tool's schema", hint="send less, or in parts")
+
+
 def failed_validator(failure: Exception) -> InvalidArguments:
     """The error for a validator of the author's that raised something else than a refusal."""
     return InvalidArguments(

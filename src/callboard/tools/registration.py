@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import compile_arguments
-from callboard.tools.calling import caller, companion
+from callboard.tools.calling import caller, simulation
 from callboard.tools.define import Tool, ToolOptions, is_async, nature
 from callboard.tools.entry import Parse, Published, RegisteredTool, Run
 from callboard.tools.own import fitted, own_check, own_parser
@@ -29,7 +29,7 @@ SourceT = TypeVar("SourceT")
 _MAX_ID = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REQUIRED = ("kind", "parse_output", "execute")
-_CALLABLE = ("parse_input", "parse_output", "execute", "simulate", "permissions")
+_CALLABLE = ("parse_input", "parse_output", "execute", "simulate")
 
 
 @overload
@@ -132,7 +132,7 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         finish = finish_for(tool_id, result)
     else:
         finish = own_check(tool_id, options.parse_output)
-    simulate, permissions = options.simulate, options.permissions
+    simulate = options.simulate
     asynchronous = kind in {"coroutine", "async generator"} or awaited is not None
     return RegisteredTool(
         id=tool_id,
@@ -151,22 +151,21 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         wants_context=signature.context is not None or steps,
         worker="inline" if asynchronous or not options.blocking else "thread",
         serial=_lock_name(tool_id, options.serial),
-        simulate=_companion(tool_id, "simulate", simulate, names, is_own=is_own),
+        simulate=_simulation(tool_id, simulate, names, is_own=is_own),
         simulate_is_async=simulate is not None and is_async(simulate),
-        permissions=_companion(tool_id, "permissions", permissions, names, is_own=is_own),
         agents=None if options.agents is None else frozenset(options.agents),
         idempotent=options.idempotent,
         mask_errors=options.mask_errors,
     )
 
 
-def _companion(
-    tool_id: str, role: str, function: Callable[..., Any] | None, names: tuple[str, ...], *, is_own: bool
+def _simulation(
+    tool_id: str, function: Callable[..., Any] | None, names: tuple[str, ...], *, is_own: bool
 ) -> Run | None:
-    """What calls `simulate` or `permissions`; behind an own parser there are no arguments by name."""
+    """What calls `simulate`; behind an own parser there are no arguments by name."""
     if function is None:
         return None
-    return fitted(function, 2) if is_own else companion(tool_id, role, function, names)
+    return fitted(function, 2) if is_own else simulation(tool_id, function, names)
 
 
 def _first(check: Callable[[Any], tuple[Any, Any, Any]]) -> Callable[[Any], Any]:
@@ -253,12 +252,7 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         made = SchemaParser(tool_id, get("schema"))
         parse, schema = made.parse, made.schema
     finish, run = own_check(tool_id, get("parse_output")), fitted(get("execute"), 2)
-    asynchronous, agents, simulate, permissions = (
-        is_async(get("execute")),
-        get("agents"),
-        get("simulate"),
-        get("permissions"),
-    )
+    asynchronous, agents, simulate = is_async(get("execute")), get("agents"), get("simulate")
     return RegisteredTool(
         id=tool_id,
         kind=kind,
@@ -278,7 +272,6 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         serial=_lock_name(tool_id, get("serial")),
         simulate=None if simulate is None else fitted(simulate, 2),
         simulate_is_async=is_async(simulate),
-        permissions=None if permissions is None else fitted(permissions, 2),
         agents=None if agents is None else frozenset(agents),
         idempotent=bool(get("idempotent")),
         mask_errors=bool(get("mask_errors")),

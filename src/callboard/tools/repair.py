@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 _MAX_INTEGER_DIGITS = 400
 # More are neither repaired nor listed.
-MAX_COMPLAINTS = 10_000
+MAX_COMPLAINTS = 5000
 
 
 Place = tuple[str | int, ...]

@@ -6,9 +6,9 @@ from typing import Any
 
 from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
-from callboard.tools.reading import read_json, text_of
+from callboard.tools.reading import MAX_VALUES, holds_more, read_json, text_of
 from callboard.tools.refs import Schema, plain, pointed
-from callboard.tools.refusals import not_an_object, refusal, too_many
+from callboard.tools.refusals import not_an_object, refusal, too_many, unfit
 from callboard.tools.repair import MAX_COMPLAINTS, Complaint, Place, repaired, written
 from callboard.tools.schema_check import MAX_LEVELS, checked_schema
 from callboard.tools.walk import is_dict
@@ -21,6 +21,8 @@ _WANTED: Mapping[frozenset[str], str] = {
     frozenset({"number"}): "float_type",
     frozenset({"object"}): "dict_type",
 }
+
+_MASK = "the value"  # stands for it in errors: it may be long
 
 
 class SchemaParser:
@@ -41,7 +43,7 @@ class SchemaParser:
         self.schema: Schema = plain(checked)
         try:
             self._validator: Any = jsonschema_rs.Draft202012Validator(
-                checked, offline=True, validate_formats=True
+                checked, offline=True, validate_formats=True, mask=_MASK
             )
         except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
             raise RegistrationError(
@@ -74,6 +76,8 @@ class SchemaParser:
         return self._second_look(text, value)
 
     def _second_look(self, text: str, value: Any) -> Parsed:
+        if holds_more(value, MAX_VALUES):
+            raise unfit()
         errors: list[Any] = list(islice(self._validator.iter_errors(value), MAX_COMPLAINTS + 1))
         complaints = [each for error in errors for each in _complaints(error)]
         if len(complaints) > MAX_COMPLAINTS:
