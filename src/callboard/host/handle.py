@@ -9,6 +9,9 @@ from callboard.host.result import RunResult
 from callboard.models import Choice
 from callboard.types import Abort
 
+# Events that a reader may have before it: pieces of text beyond that are not kept for it.
+BEHIND = 1_000
+
 
 class RunHandle:
     """What `Host.start` gives.
@@ -41,14 +44,18 @@ class RunHandle:
         if event.n:
             self._kept.append(event)
         for reader in self._readers:
-            reader.put_nowait(event)
+            if event.n or reader.qsize() < BEHIND:
+                reader.put_nowait(event)
 
     def _end(self) -> None:
         for reader in self._readers:
             reader.put_nowait(None)
 
     async def events(self) -> AsyncIterator[RunEvent]:
-        """All events from the beginning, then live until the run ends; pieces of text only live."""
+        """All events from the beginning, then live until the run ends.
+
+        Pieces of text come live only, and not to a reader that is far behind: the whole text follows them.
+        """
         reader: asyncio.Queue[RunEvent | None] = asyncio.Queue()
         for event in self._kept:
             reader.put_nowait(event)

@@ -3,7 +3,10 @@
 import asyncio
 import os
 import secrets
+import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +20,8 @@ from callboard.host.policy import HostPolicy, Writes
 from callboard.host.profiles import check_tools
 from callboard.host.profiles import profile as find_profile
 from callboard.host.protection import protected
-from callboard.host.recording import CallRecorder
+from callboard.host.recording import Ledger
+from callboard.host.registry import RecordedRegistry
 from callboard.host.result import RunResult
 from callboard.host.running import Order, Surroundings, execute
 from callboard.models import Choice, Model, choose, open_model
@@ -74,18 +78,23 @@ class Host:
         self._workspaces: dict[Path, Workspace] = {}
         self._models: dict[str, Model] = {}
         self._store: Store | None = None
+        self._opening = threading.Lock()
+        self._ledger = Ledger(lambda: self.store)
+        self._barrier = self._ledger.barrier  # one object, so that calls inside calls pass it once
         self._running: dict[str, tuple[Abort, asyncio.Task[RunResult]]] = {}
         self._registry: ToolRegistry | None = None
 
     async def __aenter__(self) -> Self:
         """Load the tools."""
-        registry = ToolRegistry(
+        registry = RecordedRegistry(
+            self._ledger.lost,
             authorize=self._authorize,
             approver=self._approver,
-            listeners=[CallRecorder(lambda: self.store)],
+            listeners=[self._ledger],
             execution=ExecutionOptions(
                 deadline=self.config.limits.call_seconds,
                 context=HostContext(self.config.folder),
+                barrier=self._barrier,
             ),
         )
         for tool in once((*load_tools(self.config.tools, self.config.folder), *self._given)):
@@ -96,18 +105,19 @@ class Host:
         self._registry = registry.register_toolset(self._files(self.config.folder), owner=FILES)
         return self
 
-    async def __aexit__(self, *_exc: object) -> None:
-        """End what still runs, and close models, workspaces and store."""
-        for abort, _ in self._running.values():
-            abort.set("host_closed")
-        if self._running:
-            await asyncio.wait([task for _, task in self._running.values()])
-        for model in self._models.values():
-            await model.close()
-        for workspace in self._workspaces.values():
-            workspace.close()
-        if self._store is not None:
-            self._store.close()
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """End what still runs, then close models, workspaces and store: all of them, whatever one raises."""
+        async with AsyncExitStack() as closing:
+            if self._store is not None:
+                closing.callback(self._store.close)
+            for workspace in self._workspaces.values():
+                closing.callback(workspace.close)
+            for model in self._models.values():
+                closing.push_async_callback(model.close)
+            for abort, _ in self._running.values():
+                abort.set("output_closed" if isinstance(error, BrokenPipeError) else "host_closed")
+            if self._running:
+                await asyncio.wait([task for _, task in self._running.values()])
 
     @property
     def registry(self) -> ToolRegistry:
@@ -118,14 +128,23 @@ class Host:
 
     @property
     def store(self) -> Store:
-        """Runs, events, records and steps; opened at the first look.
+        """Runs, events, records and steps; opened at the first look, or before the first call.
+
+        Runs whose process ended without a word are settled then.
 
         Raises:
             StoreError: the state folder can't be used.
         """
-        if self._store is None:
-            self._store = open_store(self.config.state_folder)
-        return self._store
+        with self._opening:  # calls come from any thread
+            if self._store is None:
+                store = open_store(self.config.state_folder)
+                try:
+                    store.settle_abandoned(time.time())
+                except BaseException:
+                    store.close()
+                    raise
+                self._store = store
+            return self._store
 
     async def run(self, prompt: str, **options: Any) -> RunResult:
         """Start a run and wait for its end; the options are those of `start`."""
@@ -158,6 +177,7 @@ class Host:
         Raises:
             ConfigError: there is no such profile or workspace, or the profile does not fit the tools.
             ModelError: there is no such model, or it can't be used here.
+            StoreError: the state folder can't be used.
         """
         chosen = find_profile(profile, self.config)
         choice = self._choice(model, chosen.model)
@@ -185,9 +205,11 @@ class Host:
             approver=approver or self._approver,
             context=HostContext(folder, task_id=handle.id, writes=chosen.writes),
             deadline=self.config.limits.call_seconds,
+            barrier=self._barrier,
         )
         around = Surroundings(
             store=store,
+            ledger=self._ledger,
             tools=tools,
             open_model=opener,
             execution=execution,

@@ -51,7 +51,7 @@ def profile(name: str, config: Config) -> Profile:
         where = _place(name, config)
         raise ConfigError(
             "\n".join(f"{where}{_problem(detail)}" for detail in error.errors(include_url=False)),
-            hint="every key of a profile is explained in docs/loop.md",
+            hint="every key of a profile is explained in docs/configuration.md",
         ) from None
 
 

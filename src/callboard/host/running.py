@@ -2,15 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from callboard.conversation import Message
-from callboard.errors import StoreError
+from callboard.errors import CallboardError, StoreError
 from callboard.events import RunEvent
 from callboard.host.profiles import Profile
+from callboard.host.recording import Ledger
 from callboard.host.result import RunResult
 from callboard.models import Choice, Model
 from callboard.orchestration import run_loop
@@ -42,6 +44,7 @@ class Surroundings:
     """What a run works with."""
 
     store: Store
+    ledger: Ledger
     tools: ToolRegistry
     open_model: Callable[[str | None], Model]
     execution: ExecutionOptions
@@ -55,7 +58,29 @@ async def execute(order: Order, around: Surroundings) -> RunResult:
     Raises:
         StoreError: the store can't be written: nothing is run unrecorded.
     """
-    around.store.runs.start(_row(order))
+    store = around.store
+    store.runs.start(_row(order, store.this_process()))
+    try:
+        with around.ledger.run(order.id, around.abort) as troubles:
+            result = await _driven(order, around, troubles)
+        store.runs.finish(
+            order.id,
+            result.status,
+            finished_at=time.time(),
+            reason=result.reason,
+            message=result.message,
+            text=result.text,
+            rounds=result.rounds,
+            usage=result.usage,
+        )
+    except BaseException as error:
+        with suppress(StoreError):  # where this can't be written either, the next one to open the store does
+            _note_end(store, order.id, error)
+        raise
+    return result
+
+
+async def _driven(order: Order, around: Surroundings, troubles: Sequence[StoreError]) -> RunResult:
     usage: Counter[str] = Counter()
 
     def listen(event: RunEvent) -> None:
@@ -63,9 +88,9 @@ async def execute(order: Order, around: Surroundings) -> RunResult:
             usage.update(event.data.get("usage", {}))
         try:
             seq = around.store.events.append(event.to_json())
-        except StoreError:
-            around.abort.set("store_failed")  # nothing goes on unrecorded
-            raise
+        except StoreError as error:
+            around.ledger.failed(order.id, error)
+            return  # what is not stored is not seen either
         if seq is not None or event.n == 0:
             around.publish(event._replace(seq=seq or 0))
 
@@ -83,21 +108,19 @@ async def execute(order: Order, around: Surroundings) -> RunResult:
         outcome = await run_loop(order.profile, order.prompt, run, order.conversation)
     finally:
         journal.forget(order.id)
-    result = _result(order.id, outcome, dict(usage))
-    around.store.runs.finish(
-        order.id,
-        result.status,
-        finished_at=time.time(),
-        reason=result.reason,
-        message=result.message,
-        text=result.text,
-        rounds=result.rounds,
-        usage=result.usage,
-    )
-    return result
+    if outcome.reason == StoreError.code and troubles:
+        outcome = replace(outcome, message=str(troubles[0]))
+    return _result(order.id, outcome, dict(usage))
 
 
-def _row(order: Order) -> StoredRun:
+def _note_end(store: Store, run_id: str, error: BaseException) -> None:
+    """The row of a run that has no outcome: its own machinery failed, or its process ends."""
+    status = "failed" if isinstance(error, CallboardError) else "interrupted"
+    reason = error.code if isinstance(error, CallboardError) else "process.ended"
+    store.runs.finish(run_id, status, finished_at=time.time(), reason=reason, message=str(error))
+
+
+def _row(order: Order, owner: str) -> StoredRun:
     return StoredRun(
         id=order.id,
         profile=order.profile_name,
@@ -108,6 +131,7 @@ def _row(order: Order) -> StoredRun:
         model_reason=order.model.reason,
         principal=order.principal,
         workspace=str(order.workspace),
+        owner=owner,
     )
 
 

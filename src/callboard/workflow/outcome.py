@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from callboard.errors import Aborted, BudgetExhausted, CallboardError
+from callboard.errors import Aborted, BudgetExhausted, CallboardError, StoreError
 
 Status = Literal["completed", "failed", "cancelled", "budget_exhausted"]
 
@@ -68,7 +68,9 @@ class Outcome:
 def ended_by(error: BaseException, salvaged: Any = None) -> Outcome:
     """The outcome of a run that `error` ended, with what it still had."""
     if isinstance(error, Aborted):
-        return Outcome("cancelled", salvaged, error.reason, error=error)
+        # nobody wished for an end for want of a store: that run has failed
+        status = "failed" if error.reason == StoreError.code else "cancelled"
+        return Outcome(status, salvaged, error.reason, error=error)
     if isinstance(error, BudgetExhausted):
         return Outcome("budget_exhausted", salvaged, error.reason, str(error), limit=error.limit, error=error)
     if isinstance(error, CallboardError):

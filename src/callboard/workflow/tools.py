@@ -146,7 +146,7 @@ class _Execution:
             grant=run.granted(call.grant),
             call_key=f"{run.id} {step_id}",
             approver=None if approver is None else _RecordedApprover(run, step_id, approver),
-            barrier=None if run.simulate else _Barrier(run, step_id),
+            barrier=_Barrier(run, step_id),
             context=_CallContext(run, base.context),
         )
 
@@ -209,14 +209,17 @@ class _Barrier:
         self._noted = False
 
     async def __call__(self, call: PendingCall) -> None:
-        """Refuse a write that an earlier process had begun.
+        """Refuse a write that an earlier process had begun, and what the host's own barrier refuses.
 
         Raises:
             OutcomeUnknown: it may or may not have happened.
             CallCancelled: the run was stopped while the call waited.
         """
         run = self._run
-        if call.kind != "read" and not call.idempotent and not self._noted:
+        if run.execution.barrier is not None:  # first: what it refuses has not begun
+            await run.execution.barrier(call)
+        writes = call.kind != "read" and not call.idempotent and not run.simulate
+        if writes and not self._noted:
             self._noted = await run.steps.begin(run.id, self._mark) == 1
             if not self._noted:
                 raise OutcomeUnknown(

@@ -1,0 +1,114 @@
+"""The host's registry: a call whose record could not be written has not succeeded."""
+
+from collections.abc import Callable, Coroutine, Iterable
+from logging import Logger
+from typing import Any
+
+from callboard.errors import StoreError, ToolError
+from callboard.events import DiagnosticContext, ToolCallRecord
+from callboard.registry import ToolRegistry
+from callboard.types import Abort, CallOutcome, ExecutionOptions, ToolInvocationRequest, ToolResult
+
+
+class RecordedRegistry(ToolRegistry):
+    """A ToolRegistry that tells its callers when a record was lost.
+
+    Args:
+        lost: why the record of a call could not be written; None if it was.
+        options: those of `ToolRegistry`.
+    """
+
+    def __init__(self, lost: Callable[[str], StoreError | None], **options: Any) -> None:
+        super().__init__(**options)
+        self._lost = lost
+
+    def invoke(
+        self,
+        tool: str | ToolInvocationRequest,
+        input: Any = None,  # noqa: A002 - the seed's word
+        *,
+        abort: Abort | None = None,
+        diagnostics: DiagnosticContext | None = None,
+        logger: Logger | None = None,
+        execution: ExecutionOptions | None = None,
+    ) -> ToolResult[Any]:
+        """See `ToolRegistry.invoke`.
+
+        Raises:
+            ToolError: also where the call succeeded and its record is lost: `store.unusable`.
+        """
+        try:
+            result = super().invoke(
+                tool, input, abort=abort, diagnostics=diagnostics, logger=logger, execution=execution
+            )
+        except ToolError as error:
+            self._note(error)
+            raise
+        return self._kept(result)
+
+    def invoke_async(
+        self,
+        tool: str | ToolInvocationRequest,
+        input: Any = None,  # noqa: A002 - the seed's word
+        *,
+        abort: Abort | None = None,
+        diagnostics: DiagnosticContext | None = None,
+        logger: Logger | None = None,
+        execution: ExecutionOptions | None = None,
+    ) -> Coroutine[Any, Any, ToolResult[Any]]:
+        """See `ToolRegistry.invoke_async`.
+
+        Raises:
+            ToolError: when awaited, as `invoke`.
+        """
+        return self._awaited(
+            super().invoke_async(
+                tool, input, abort=abort, diagnostics=diagnostics, logger=logger, execution=execution
+            )
+        )
+
+    async def invoke_batch(
+        self,
+        requests: Iterable[ToolInvocationRequest | tuple[str, Any]],
+        *,
+        execution: ExecutionOptions | None = None,
+    ) -> list[CallOutcome]:
+        """See `ToolRegistry.invoke_batch`; a call whose record is lost has failed."""
+        outcomes = await super().invoke_batch(requests, execution=execution)
+        return [self._checked(outcome) for outcome in outcomes]
+
+    async def _awaited(self, passage: Coroutine[Any, Any, ToolResult[Any]]) -> ToolResult[Any]:
+        try:
+            result = await passage
+        except ToolError as error:
+            self._note(error)
+            raise
+        return self._kept(result)
+
+    def _kept(self, result: ToolResult[Any]) -> ToolResult[Any]:
+        trouble = self._lost(result.invocation.invocation_id)
+        if trouble is None:
+            return result
+        raise _unrecorded(result.invocation, trouble) from trouble
+
+    def _checked(self, outcome: CallOutcome) -> CallOutcome:
+        record = outcome.invocation
+        trouble = None if record is None else self._lost(record.invocation_id)
+        if record is None or trouble is None or outcome.error is not None:
+            return outcome
+        return CallOutcome(record, None, _unrecorded(record, trouble))
+
+    def _note(self, error: ToolError) -> None:
+        """A failure fails its caller anyway; that its record is lost is said beside it."""
+        trouble = None if error.invocation is None else self._lost(error.invocation.invocation_id)
+        if trouble is not None:
+            error.add_note(f"and its record could not be written: {trouble}")
+
+
+def _unrecorded(record: ToolCallRecord, trouble: StoreError) -> ToolError:
+    error = ToolError(
+        f"{record.tool_id} has run, but its record could not be written: {trouble}",
+        code=trouble.code,
+        hint=trouble.hint,
+    )
+    return error.recorded(record)
