@@ -24,7 +24,9 @@ def refused(use: Callable[[], object]) -> ToolError:
 
 
 def not_written(workspace: Workspace, path: str) -> None:
-    assert refused(lambda: apply(workspace, plan_write(workspace, path, "x"))).code == "file.protected"
+    error = refused(lambda: apply(workspace, plan_write(workspace, path, "x")))
+    assert error.code == "file.protected"
+    assert "what Callboard loads or is configured by" in (error.hint or "")
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".callboard", ".Callboard", ".gi\u200ct", ".git."])

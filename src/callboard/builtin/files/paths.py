@@ -115,7 +115,7 @@ def protection(path: str, deed: str) -> ToolError:
     return ToolError(
         f"{shown(path)} is protected: no tool {deed}",
         code="file.protected",
-        hint="a person can do this outside of Callboard",
+        hint="records, history and what Callboard loads or is configured by are for people, outside of it",
     )
 
 
