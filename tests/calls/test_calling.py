@@ -77,7 +77,9 @@ def test_the_authoriser_sees_parsed_arguments_and_is_not_asked_about_illegal_one
     ("raised", "text"),
     [
         (ValueError(), "ValueError"),
-        (KeyError("k"), "'k'"),
+        (KeyError("k"), "KeyError: 'k'"),
+        (ValueError(1), "ValueError: 1"),
+        (ValueError("no such table"), "no such table"),
         (RuntimeError("postgres://u:pw@10.0.0.5/db is down"), "postgres://***@10.0.0.5/db is down"),
     ],
 )

@@ -61,7 +61,7 @@ async def test_whatever_a_tool_raises_ends_in_one_record_and_an_answer(
 @pytest.mark.parametrize(
     ("raised", "shown"),
     [
-        ("postgres://u:pa/ss@h/db", "postgres://***@h/db"),
+        ("no postgres://u:pa/ss@h/db", "no postgres://***@h/db"),
         ("http://u:p@ss@h is down", "http://***@h is down"),
         ("see http://h/x?y=1", "see http://h/x?y=1"),
     ],

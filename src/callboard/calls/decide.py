@@ -1,6 +1,7 @@
 """Step 4 of the gate: what policy and people say, and whether it still holds when the call starts."""
 
 import hashlib
+import logging
 from inspect import isawaitable
 from time import monotonic_ns, time_ns
 from typing import Any, NamedTuple, cast
@@ -17,6 +18,7 @@ from callboard.tools.entry import Parsed
 from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver, PendingCall
 from callboard.workers import cannot_wait, watched
 
+_log = logging.getLogger("callboard.calls")
 _new: Any = vars(tuple)["__new__"]  # as in the gate
 
 
@@ -138,6 +140,7 @@ def _policy_failed(failure: BaseException) -> Denied:
     """A policy that raises denies; a denial that it raises itself keeps its words."""
     if isinstance(failure, Denied) and failure.invocation is None:
         return failure
+    _log.warning("the policy failed", exc_info=failure)
     return Denied(f"the policy failed: {type(failure).__name__}", code="permission.policy_failed")
 
 
@@ -253,6 +256,7 @@ async def _answer(approver: Approver, request: ApprovalRequest, abort: Abort | N
     except RISING:
         raise
     except BaseException as error:
+        _log.warning("the approver failed", exc_info=error)
         raise Denied(f"the approver failed: {type(error).__name__}", code="approval.failed") from error
     if not isinstance(answer, ApprovalAnswer) or not all(
         isinstance(each, str | None) for each in cast("Any", (answer.reason, answer.by, answer.arguments))

@@ -194,7 +194,10 @@ def text_of(failure: BaseException) -> str:
         text = str(failure)
     except Exception:  # noqa: BLE001 - a class whose own text fails is named
         text = ""
-    return _shown(text) or type(failure).__name__
+    if isinstance(failure, ToolError) or " " in text:
+        return _shown(text) or type(failure).__name__
+    # one word, such as the key of a KeyError, tells nothing without the class
+    return f"{type(failure).__name__}: {_shown(text)}" if text else type(failure).__name__
 
 
 def _attribute(failure: BaseException, name: str) -> str | None:

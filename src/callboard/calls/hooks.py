@@ -1,5 +1,6 @@
 """Step 3 of the gate: before-hooks."""
 
+import logging
 from collections.abc import Coroutine
 from functools import partial
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
@@ -11,6 +12,8 @@ from callboard.errors import Denied, ToolError
 from callboard.policy import CallView
 from callboard.tools.entry import Parsed
 from callboard.workers import cannot_wait, watched
+
+_log = logging.getLogger("callboard.calls")
 
 
 async def hooked(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *, sync: bool) -> Parsed:
@@ -30,6 +33,7 @@ async def hooked(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *,
             if isinstance(error, ToolError) and error.invocation is None:
                 raise  # its own words
             name = getattr(hook, "__qualname__", type(hook).__qualname__)
+            _log.warning("the hook %s failed", name, exc_info=error)
             raise Denied(
                 f"the hook {name} failed: {type(error).__name__}", code="permission.hook_failed"
             ) from error

@@ -148,7 +148,7 @@ class Catalog:
 
 def _taken(tool_id: str, holder: str) -> RegistrationError:
     return RegistrationError(
-        f"tool {tool_id!r} is registered already, by {holder}",
+        f"tool {tool_id!r} is registered already" + ("" if holder == HOST else f", by {holder}"),
         code="tool.duplicate",
         hint="choose another name, or put the tools into toolsets with a prefix",
     )
