@@ -15,11 +15,12 @@ PROMPTS: Mapping[str, Sequence[Any]] = {
     "add": [call("add", a=1, b=2), text("It is 3.")],
     "umlaut": [text("sch\u00f6n \u2192 gut")],
     "write": [call("write_file", path="out.txt", content="two\nlines"), text("I tried.")],
-    "write twice": [
-        calls(call("write_file", path="a.txt", content="a"), call("write_file", path="b.txt", content="b")),
+    "write thrice": [
+        calls(*(call("write_file", path=f"{name}.txt", content=name) for name in "abc")),
         text("I tried."),
     ],
     "wait": [call("wait"), text("never said")],
+    "add and wait": [call("add", a=1, b=2), call("wait"), text("never said")],
     "stubborn": [call("stubborn"), text("never said")],
     "for ever": [call("add", a=number, b=1) for number in range(40)],
 }

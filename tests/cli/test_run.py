@@ -1,10 +1,10 @@
 """`callboard run` as people and scripts meet it: a real process, a pseudo-terminal, a scripted model."""
 
-import json
 import os
 import pty
 import re
 import select
+import sqlite3
 import subprocess
 import sys
 import time
@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import pytest
 
+from callboard.cli import main
 from callboard.store import CallFilter, open_store
 
 ROOT = Path(__file__).parents[2]
@@ -123,6 +124,11 @@ class Terminal:
     def types(self, text: str) -> None:
         os.write(self._master, text.encode())
 
+    def hang_up(self) -> None:
+        """Close the window."""
+        master, self._master = self._master, os.open(os.devnull, os.O_RDONLY)
+        os.close(master)
+
     def end(self) -> int:
         while self._read():
             pass
@@ -149,87 +155,38 @@ def test_a_run_is_readable_when_piped(folder: Path) -> None:
     assert lines[0].startswith("model: scripted (")
     assert re.fullmatch(rf"run: [\w-]+, profile loop, workspace {re.escape(str(folder))}", lines[1])
     assert re.fullmatch(r"ok         add a=1 b=2  \([\d.]+ m?s\)", lines[2])
-    assert lines[3:5] == ["           3", "It is 3."]
+    assert lines[3:5] == ["           3", "| It is 3."]
     assert lines[5].startswith("completed  2 rounds, 1 call, ")
     assert "\x1b" not in done.stdout
     assert recorded(folder) == ("completed", [("add", "ok")])
 
 
-def test_a_run_as_json_is_one_object_a_line(folder: Path) -> None:
-    done = piped(folder, "add", "--json")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert lines[0]["type"] == "run.opened"
-    assert lines[0]["model"] == "scripted"
-    assert lines[-1] == {**lines[-1], "type": "run.result", "status": "completed", "text": "It is 3."}
-    with open_store(folder / ".callboard") as store:
-        assert lines[1:-1] == list(store.events.of(lines[0]["id"]))
-    assert done.stderr == ""
-
-
-def test_without_a_terminal_a_write_is_denied_and_the_run_goes_on(folder: Path) -> None:
-    done = piped(folder, "write")
+def test_an_output_that_knows_ascii_only_loses_nothing(folder: Path) -> None:
+    done = piped(folder, "umlaut", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
-    assert "denied     write_file" in done.stdout
-    assert "nobody could be asked: there is no terminal" in done.stdout
-    assert not (folder / "out.txt").exists()
-    assert recorded(folder) == ("completed", [("write_file", "denied")])
+    assert "sch\\xf6n \\u2192 gut" in done.stdout
 
 
-def test_yes_allows_the_writes_of_this_run(folder: Path) -> None:
-    done = piped(folder, "write", "--yes")
-    assert "ok         write_file" in done.stdout
-    assert (folder / "out.txt").read_text() == "two\nlines"
-
-
-def test_an_answer_file_allows_exactly_what_it_lists_and_prints_it(folder: Path) -> None:
-    (folder / "answers.toml").write_text(
-        '[[allow]]\ntool = "write_file"\narguments = { path = "a.txt", content = "a" }\n',
-    )
-    done = piped(folder, "write twice", "--answers", "answers.toml")
-    assert 'allow   write_file {"path": "a.txt", "content": "a"} (answered by answers.toml)' in done.stdout
-    assert 'deny    write_file {"path": "b.txt", "content": "b"} (answered by answers.toml)' in done.stdout
-    assert [(folder / name).exists() for name in ("a.txt", "b.txt")] == [True, False]
-
-
-def test_another_workspace_is_where_files_are_written(folder: Path) -> None:
-    (folder / "work").mkdir()
-    done = piped(folder, "write", "--yes", "--workspace", "work")
-    assert done.returncode == 0
-    assert (folder / "work" / "out.txt").exists()
-
-
-def test_a_limit_has_an_exit_code_of_its_own(folder: Path) -> None:
-    done = piped(folder, "for ever", "--profile", "short")
-    assert done.returncode == 3
-    assert "budget exhausted" in done.stdout
-    assert recorded(folder)[0] == "budget_exhausted"
-
-
-def test_an_unknown_profile_is_wrong_usage(folder: Path) -> None:
-    done = piped(folder, "add", "--profile", "shrt")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: there is no profile 'shrt'\nhint: did you mean 'short'?\n"
-
-
-@pytest.mark.parametrize(
-    ("typed", "status", "written"),
-    [("a\n", "ok", True), ("\n", "denied", False), ("d not there\n", "denied", False)],
-)
-def test_a_person_is_asked_about_a_write(folder: Path, typed: str, status: str, *, written: bool) -> None:
-    with Terminal(folder, "write") as terminal:
-        terminal.sees("deny with a reason (d REASON)")
-        terminal.sees("> ")
-        assert not (folder / "out.txt").exists()
-        terminal.types(typed)
+def test_a_person_is_asked_about_each_write(folder: Path) -> None:
+    with Terminal(folder, "write thrice") as terminal:
+        for number, typed in enumerate(("a\n", "\n", "d not there\n"), 1):
+            terminal.sees("deny with a reason (d REASON)", number)
+            terminal.sees("> ", number)
+            assert (folder / "a.txt").exists() is (number > 1)
+            terminal.types(typed)
         assert terminal.end() == 0
-        assert "? write_file wants to run" in terminal.plain
-        assert 'exactly   {"path": "out.txt", "content": "two\\nlines"}' in terminal.plain
-        assert f"{status:<10} write_file" in terminal.plain
-        assert ("not there" in terminal.plain) is ("not there" in typed)
-        assert "I tried." in terminal.plain
+        assert terminal.plain.count("? write_file wants to run") == 3
+        assert 'exactly   {"path": "a.txt", "content": "a"}' in terminal.plain
+        assert terminal.plain.count("ok         write_file") == 1
+        assert terminal.plain.count("denied     write_file") == 2
+        assert "not there" in terminal.plain
+        assert "| I tried." in terminal.plain
         assert terminal.seen.count("\x1b[?25l") == terminal.seen.count("\x1b[?25h")
-    assert (folder / "out.txt").exists() is written
-    assert recorded(folder) == ("completed", [("write_file", status)])
+    assert [(folder / f"{name}.txt").exists() for name in "abc"] == [True, False, False]
+    assert recorded(folder) == (
+        "completed",
+        [("write_file", "ok"), ("write_file", "denied"), ("write_file", "denied")],
+    )
 
 
 def test_a_person_is_asked_beside_an_output_that_is_piped(folder: Path) -> None:
@@ -252,12 +209,6 @@ def test_ctrl_c_ends_a_call_from_the_command_line(folder: Path) -> None:
         assert "[call.cancelled]" in terminal.plain
     with open_store(folder / ".callboard") as store:
         assert [call["status"] for call in store.calls.list()] == ["cancelled"]
-
-
-def test_an_output_that_knows_ascii_only_loses_nothing(folder: Path) -> None:
-    done = piped(folder, "umlaut", PYTHONIOENCODING="ascii")
-    assert done.returncode == 0
-    assert "sch\\xf6n \\u2192 gut" in done.stdout
 
 
 def test_ctrl_c_ends_the_run_with_everything_recorded(folder: Path) -> None:
@@ -296,6 +247,63 @@ def test_a_second_ctrl_c_ends_a_process_that_a_tool_holds_up(folder: Path) -> No
         assert terminal.end() == 130
     with open_store(folder / ".callboard") as store:
         assert [event["type"] for event in events_of(store)][-1] == "call.started"
+
+
+def test_a_second_ctrl_c_ends_a_process_that_waits_for_a_store_held_elsewhere(folder: Path) -> None:
+    with Terminal(folder, "wait") as terminal:
+        wait_for((folder / "begun").exists)
+        holder = sqlite3.connect(folder / ".callboard" / "callboard.db", isolation_level=None, timeout=10)
+        holder.execute("BEGIN IMMEDIATE")
+        terminal.types("\x03")
+        terminal.sees("stopping: ")
+        began = time.monotonic()
+        while terminal.process.poll() is None:
+            assert time.monotonic() - began < 5
+            terminal.types("\x03")
+            select.select([], [], [], 0.05)
+        assert terminal.end() == 130
+        holder.close()
+    with open_store(folder / ".callboard") as store:
+        store.settle_abandoned(time.time())
+    assert recorded(folder) == ("interrupted", [("wait", "interrupted")])
+
+
+def test_a_terminal_that_is_closed_stops_the_run_with_everything_recorded(folder: Path) -> None:
+    with Terminal(folder, "wait") as terminal:
+        wait_for((folder / "begun").exists)
+        terminal.hang_up()
+        assert terminal.process.wait(timeout=30) != 0
+    assert recorded(folder) == ("cancelled", [("wait", "cancelled")])
+
+
+def test_a_reader_that_leaves_stops_the_run(folder: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "run", "add and wait"],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        assert command.stdout is not None
+        assert command.stdout.readline().startswith("model: ")
+        command.stdout.close()
+        assert command.stderr is not None
+        assert command.stderr.read() == ""
+        assert command.wait(timeout=30) == 1
+    with open_store(folder / ".callboard") as store:
+        [run] = store.runs.list()
+    assert (run.status, run.reason) == ("cancelled", "output_closed")
+
+
+def test_a_killed_process_leaves_a_run_that_is_interrupted(folder: Path) -> None:
+    with Terminal(folder, "wait") as terminal:
+        wait_for((folder / "begun").exists)
+        terminal.process.kill()
+        terminal.process.wait(timeout=30)
+    assert main(["runs", "list", "--config", str(folder), "--json"]) == 0
+    assert recorded(folder) == ("interrupted", [("wait", "interrupted")])
 
 
 def events_of(store: Any) -> Iterator[dict[str, Any]]:

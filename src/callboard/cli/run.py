@@ -98,9 +98,10 @@ async def execute(order: Order) -> int:
             approver=approver,
         )
         workspace = str(order.workspace or host.config.folder)
-        shown.open(Opening(handle.id, handle.model.name, handle.model.reason, order.profile, workspace))
+        opening = Opening(handle.id, handle.model.name, handle.model.reason, order.profile, workspace)
         with interrupts(shown, lambda: handle.cancel("user_stopped")):
             try:
+                shown.open(opening)
                 result = await follow(handle, shown)
             except OSError:
                 handle.cancel("output_closed")  # nobody sees what it does: `callboard run ... | head`
@@ -129,9 +130,9 @@ def who_answers(asking: Asking, shown: "Surface") -> "Approver":
         return nobody()
     if shown.console.is_terminal:
         return TerminalApprover(shown.console, keyboard, shown.paused)
-    from rich.console import Console  # noqa: PLC0415 - for questions beside a piped output
+    from callboard.cli.surfaces import Output  # noqa: PLC0415 - for questions beside a piped output
 
-    beside = Console(stderr=True)
+    beside = Output(stderr=True)
     return TerminalApprover(beside, keyboard) if beside.is_terminal else nobody()
 
 

@@ -35,6 +35,14 @@ class Opening:
     workspace: str
 
 
+class Output(Console):
+    """A console whose closed pipe is an error like any other; rich's own would end the process there."""
+
+    def on_broken_pipe(self) -> None:
+        """Called by rich while it handles a BrokenPipeError."""
+        raise  # noqa: PLE0704 - there is always one
+
+
 class Surface(Protocol):
     """What shows a run."""
 
@@ -249,6 +257,6 @@ class JsonLines:
 def surface(*, as_json: bool) -> Surface:
     """The surface that fits where the output goes."""
     if as_json:
-        return JsonLines(Console(stderr=True))
-    console = Console()
+        return JsonLines(Output(stderr=True))
+    console = Output()
     return Drawn(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console)

@@ -126,16 +126,14 @@ async def _call(
     simulate: bool,
     as_json: bool,
 ) -> int:
-    from rich.console import Console  # noqa: PLC0415 - for this command only
-
-    from callboard.cli.answers import check_answers  # noqa: PLC0415 - same
+    from callboard.cli.answers import check_answers  # noqa: PLC0415 - for this command only
     from callboard.cli.run import interrupts, who_answers  # noqa: PLC0415 - same
-    from callboard.cli.surfaces import Lines  # noqa: PLC0415 - same
+    from callboard.cli.surfaces import Lines, Output  # noqa: PLC0415 - same
     from callboard.errors import ToolError, Unavailable  # noqa: PLC0415 - same
     from callboard.host import Host  # noqa: PLC0415 - same
     from callboard.types import Abort, ExecutionOptions  # noqa: PLC0415 - same
 
-    shown = Lines(Console(stderr=True))
+    shown = Lines(Output(stderr=True))
     abort, approver = Abort(), who_answers(asking, shown)
     async with Host(config) as host:
         known = list(host.registry.ids())
