@@ -85,7 +85,7 @@ class Published(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RegisteredTool(Generic[SourceT_co]):
     """One entry of a registry. Later changes of the caller's object change nothing here.
 
@@ -157,6 +157,9 @@ class RegisteredTool(Generic[SourceT_co]):
     def fingerprint(self) -> str:
         """Stable digest of id, kind, description and schemas."""
         return self.published.fingerprint
+
+    def __repr__(self) -> str:
+        return f"<RegisteredTool {self.id} ({self.kind})>"
 
     def __getattr__(self, name: str) -> Any:
         """Fall through to the fields of the host's own tool type."""
