@@ -25,10 +25,11 @@ async def refused(folder: Path, profile: str, *tools: object) -> ConfigError:
 
 
 async def test_a_profile_that_is_not_there_is_named_with_what_is_close(tmp_path: Path) -> None:
-    error = await refused(tmp_path, "lopo")
+    close = await refused(tmp_path, "lopo")
+    other = await refused(tmp_path, "careful")
 
-    assert str(error) == "there is no profile 'lopo'; did you mean 'loop'?"
-    assert error.hint == "the profiles are loop"
+    assert str(close) == "there is no profile 'lopo'; did you mean 'loop'?"
+    assert (str(other), other.hint) == ("there is no profile 'careful'", "the profiles are loop")
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,7 @@ async def test_half_a_character_in_an_answer_does_not_end_the_conversation(loop:
         call_raw("echo", '{"a": 1}', id=f"id{half}"),
         call_raw(f"echo{half}", "{}"),
         call_raw("echo", f'{{"a": "{half}"}}'),
+        call_raw("echo", f'{{"a": "\\u{code:x}"}}'),
         say=f"hm {half}",
     )
 
@@ -268,8 +269,7 @@ async def test_half_a_character_in_an_answer_does_not_end_the_conversation(loop:
     assert (outcome.status, said["content"]) == ("completed", "hm \ufffd")
     assert [json.loads(told)["ok"] if told[0] == "{" else told for told in loop.told()] == [
         "echo 1",
-        False,
-        False,
+        *[False] * 3,
     ]
 
 

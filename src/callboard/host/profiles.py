@@ -43,7 +43,7 @@ def profile(name: str, config: Config) -> Profile:
     if raw is None:
         known = sorted({*config.profiles, *READY_MADE})
         raise ConfigError(
-            f"there is no profile {name!r}{meant(name, known)}", hint=f"the profiles are {', '.join(known)}"
+            f"there is no profile {name!r}{_meant(name, known)}", hint=f"the profiles are {', '.join(known)}"
         )
     try:
         return Profile.model_validate(raw)
@@ -64,7 +64,7 @@ def check_tools(name: str, chosen: Profile, ids: Iterable[str], config: Config) 
     known = sorted(ids)
     for missing in sorted((chosen.tools or frozenset()) - set(known)):
         raise ConfigError(
-            f"{_place(name, config)}tools: there is no tool {missing!r}{meant(missing, known)}",
+            f"{_place(name, config)}tools: there is no tool {missing!r}{_meant(missing, known)}",
             hint="callboard tools list shows them",
         )
     for taken in chosen.controls:
@@ -75,7 +75,7 @@ def check_tools(name: str, chosen: Profile, ids: Iterable[str], config: Config) 
             )
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def _meant(name: str, known: Iterable[str]) -> str:
     """What was perhaps meant, as part of an error."""
     close = get_close_matches(name, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
@@ -93,7 +93,7 @@ def _problem(detail: ErrorDetails) -> str:
     key, kind, given = ".".join(map(str, detail["loc"])), detail["type"], detail["input"]
     if kind == "extra_forbidden":
         legal = list(Profile.model_fields)
-        return f"{key}: there is no such key{meant(key, legal)} (the keys here are {', '.join(legal)})"
+        return f"{key}: there is no such key{_meant(key, legal)} (the keys here are {', '.join(legal)})"
     if kind == "literal_error":
         return f"{key}: must be {detail.get('ctx', {})['expected']}, not {_shown(given)}"
     if kind in _KINDS:

@@ -49,9 +49,10 @@ class Ledger:
 
     def failed(self, run_id: str, error: StoreError) -> None:
         """End a run of which something could not be written: nothing goes on unrecorded."""
-        run = self._runs[run_id.partition("/")[0]]
-        run.troubles.append(error)
-        run.abort.set(error.code)
+        run = self._runs.get(run_id.partition("/")[0])
+        if run is not None:  # else it has ended, and a thread that was left behind still reports
+            run.troubles.append(error)
+            run.abort.set(error.code)
 
     def lost(self, invocation_id: str) -> StoreError | None:
         """Why the record of a call outside of runs could not be written; asked once, None if it was."""

@@ -146,13 +146,14 @@ def call_ids(messages: Iterable[Message]) -> set[str]:
 
 
 def spelled(arguments: str) -> str:
-    """Arguments in one spelling; what is no JSON stays as it came."""
+    """Arguments in one spelling; what is no JSON, or would be half a character without its escape, stays."""
     if not arguments.strip():
         return "{}"
     try:
-        return canonical(arguments)
+        made = canonical(arguments)
     except (ValueError, RecursionError):
         return arguments
+    return arguments if _SURROGATE.search(made) else made
 
 
 def is_json(arguments: str) -> bool:
