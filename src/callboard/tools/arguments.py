@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any, get_origin
 
-from pydantic import Discriminator, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+from pydantic import BaseModel, Discriminator, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, SchemaError
@@ -16,9 +16,11 @@ from callboard.errors import RegistrationError
 from callboard.tools.entry import Parse
 from callboard.tools.pairs import Pairs, pairs_of, total_of
 from callboard.tools.parse import arguments_parser
+from callboard.tools.reasons import reason_of
+from callboard.tools.refusals import failed_part
 from callboard.tools.rewriting import Node, closed, exact
 from callboard.tools.signature import Parameter, is_lasting
-from callboard.tools.walk import is_dict
+from callboard.tools.walk import is_dataclass_instance, is_dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +105,26 @@ def _field(tool_id: str, parameter: Parameter) -> _Field:
     info = _field_info(parameter)
     try:
         form = type_form(parameter.annotation if info is None else _bare_annotation(info))
+        if info is not None:
+            return _described_field(parameter.name, form, info)
+        made = _Field(parameter.name, parameter.name, form, required=_is_missing(parameter.default))
+        if not made.required:
+            made.default, made.factory = _default(parameter.default)
     except RegistrationError as error:
         raise RegistrationError(f"{where}: {error}", hint=error.hint) from None
-    if info is not None:
-        return _described_field(where, parameter.name, form, info)
-    made = _Field(parameter.name, parameter.name, form, required=parameter.default is inspect.Parameter.empty)
-    if not made.required:
-        made.default, made.factory = _default(parameter.default)
     return made
 
 
-def _described_field(where: str, name: str, form: TypeForm, info: FieldInfo) -> _Field:
-    made = _Field(name, _wire_name(where, info) or name, form, required=info.is_required())
+def _is_missing(default: Any) -> bool:
+    return default is inspect.Parameter.empty
+
+
+def _described_field(name: str, form: TypeForm, info: FieldInfo) -> _Field:
+    made = _Field(name, _wire_name(info) or name, form, required=info.is_required())
     if info.default_factory is not None:
         if info.default_factory_takes_validated_data:
             raise RegistrationError(
-                f"{where}: its default_factory takes the other values",
+                "its default_factory takes the other values",
                 hint="use a default_factory without parameters",
             )
         made.factory = info.default_factory  # type: ignore[assignment]
@@ -166,23 +172,40 @@ def _as_description(part: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _wire_name(where: str, info: FieldInfo) -> str | None:
+def _wire_name(info: FieldInfo) -> str | None:
     alias = info.validation_alias or info.alias
     if alias is None or isinstance(alias, str):
         return alias
     for choice in getattr(alias, "choices", ()):
         if isinstance(choice, str):
             return choice
-    raise RegistrationError(f"{where}: an AliasPath can't be published", hint="use a plain alias")
+    raise RegistrationError("an AliasPath can't be published", hint="use a plain alias")
 
 
 def _default(value: Any) -> tuple[Any, Callable[[], Any] | None]:
-    """The default, or what makes a fresh copy where callers could change it."""
+    """The default, or what makes a fresh copy where a call could change it.
+
+    Raises:
+        RegistrationError: for a default that no two calls could have each for itself.
+    """
+    if _is_constant(value):
+        return value, None
+    try:
+        copy.deepcopy(value)
+    except Exception as failure:
+        raise RegistrationError(
+            f"its default can't be copied: {reason_of(failure)}", hint="use None, or a default_factory"
+        ) from failure
+    return value, lambda: copy.deepcopy(value)
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether calls may share it; what has no hash, or is an object with fields, can be changed."""
     try:
         hash(value)
-    except TypeError:
-        return value, lambda: copy.deepcopy(value)
-    return value, None
+    except Exception:  # noqa: BLE001 - a default's own code
+        return False
+    return not isinstance(value, BaseModel) and not is_dataclass_instance(value)
 
 
 def _check_names(tool_id: str, fields: Sequence[_Field]) -> None:
@@ -222,7 +245,10 @@ def _filling(fields: Sequence[_Field]) -> Callable[[dict[str, Any]], dict[str, A
         return lambda given: {**plain, **given}
 
     def fill(given: dict[str, Any]) -> dict[str, Any]:
-        fresh = {name: factory() for name, factory in made if name not in given}
+        try:
+            fresh = {name: factory() for name, factory in made if name not in given}
+        except Exception as failure:
+            raise failed_part("default_factory", failure) from failure
         return {**plain, **fresh, **given}
 
     return fill
@@ -252,6 +278,8 @@ def _form(annotation: Any) -> TypeForm:
         ) from None
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         raise RegistrationError(_first_line(error.message), hint="use a type that JSON can carry") from None
+    except Exception as failure:  # a type's own code makes its schema
+        raise RegistrationError(reason_of(failure), hint="use a type that JSON can carry") from failure
     definitions: dict[str, Any] = {}
     while core["type"] == "definitions":
         definitions.update((each["ref"], each) for each in core["definitions"])

@@ -31,9 +31,17 @@ def own_parser(parse_input: Callable[..., Any]) -> Parse:
         except ToolError:
             raise
         except Exception as failure:
-            raise InvalidArguments(str(failure) or type(failure).__name__) from failure
+            raise InvalidArguments(_words(failure)) from failure
 
     return parse
+
+
+def _words(failure: Exception) -> str:
+    """What it says itself, as it is: it may be written for the model."""
+    try:
+        return str(failure) or type(failure).__name__
+    except Exception:  # noqa: BLE001 - its message is the author's code, too
+        return type(failure).__name__
 
 
 def _copied(value: Any, room: int) -> Any:
@@ -61,7 +69,7 @@ def own_check(tool_id: str, parse_output: Callable[..., Any]) -> Finish:
         except ToolError:
             raise
         except Exception as failure:
-            raise InvalidResult(str(failure) or type(failure).__name__) from failure
+            raise InvalidResult(_words(failure)) from failure
         return finish(passed)
 
     return checked

@@ -8,7 +8,7 @@ from pydantic_core import SchemaValidator, ValidationError
 from callboard.tools.entry import Parse, Parsed
 from callboard.tools.places import legal_keys
 from callboard.tools.reading import MAX_VALUES, SHORT, holds_more, read_json, text_of
-from callboard.tools.refusals import failed_validator, not_an_object, refusal, too_many
+from callboard.tools.refusals import failed_part, not_an_object, refusal, too_many
 from callboard.tools.repair import MAX_COMPLAINTS, Complaint, Place, repaired, written
 from callboard.tools.rewriting import Node, thorough
 from callboard.tools.textforms import REPAIRING
@@ -180,7 +180,7 @@ def _told(failure: Exception) -> list[Complaint]:
         InvalidArguments: where it said nothing of the kind, or too much.
     """
     if not isinstance(failure, ValidationError):
-        raise failed_validator(failure) from failure
+        raise failed_part("validator", failure) from failure
     if failure.error_count() > MAX_COMPLAINTS:
         raise too_many(failure.error_count())
     told = failure.errors(include_url=False, include_context=False, include_input=False)

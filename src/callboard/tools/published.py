@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
-from pydantic import PydanticUserError, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import Arguments
 from callboard.tools.canonical import canonical_json
 from callboard.tools.docstrings import Described, read_docstring
+from callboard.tools.reasons import reason_of
 from callboard.tools.textforms import form_of, published_key
 from callboard.tools.walk import is_plain
 
@@ -142,7 +143,7 @@ def output_schema(annotation: Any) -> Schema | None:
         return None
     try:
         return TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Generator)
-    except PydanticUserError:
+    except Exception:  # noqa: BLE001 - a type's own code may make its schema
         return None
 
 
@@ -155,9 +156,8 @@ def _generated(tool_id: str, shown: Mapping[str, Any], definitions: Mapping[str,
     try:
         schema = _Generator().generate(core)
     except Exception as error:  # a type's own code may make its schema
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RegistrationError(
-            f"tool {tool_id!r} can't be published: {reason}",
+            f"tool {tool_id!r} can't be published: {reason_of(error)}",
             code="schema.unpublishable",
             hint="a model shows no such tool; the others are not touched",
         ) from error

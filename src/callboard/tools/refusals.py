@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from callboard.errors import InvalidArguments
+from callboard.tools.reasons import reason_of
 from callboard.tools.repair import Complaint, Place, located
 
 _SHOWN = 5  # places in one error
@@ -35,10 +36,15 @@ def unfit() -> InvalidArguments:
     return InvalidArguments("the arguments do not fit the tool's schema", hint="send less, or in parts")
 
 
-def failed_validator(failure: Exception) -> InvalidArguments:
-    """The error for a validator of the author's that raised something else than a refusal."""
+def failed_part(part: str, failure: Exception) -> InvalidArguments:
+    """The error for code of the author's that raised something else than a refusal.
+
+    Args:
+        part: what failed, such as `validator`.
+        failure: what it raised.
+    """
     return InvalidArguments(
-        f"a validator of the tool failed: {type(failure).__name__}: {_cut(str(failure))}",
+        f"a {part} of the tool failed: {_cut(reason_of(failure))}",
         hint="this may be the tool's fault, not that of the arguments",
     )
 

@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, ValidationError
 from callboard.conversation import Audio, ContentPart, Image, Resource, Text, part_to_json
 from callboard.errors import InvalidResult, RegistrationError
 from callboard.tools.entry import Finish, Finished
+from callboard.tools.reasons import reason_of
 from callboard.tools.signature import is_lasting
 from callboard.tools.walk import (
     NotJson,
@@ -139,18 +140,16 @@ def walked(tool_id: str) -> Finish:
     def finish(value: Any) -> Finished:
         if type(value) is str:
             return value, _json(tool_id, value), value
-        if is_plain(value):
-            try:
-                text = json_text(value)
-            except NotJson as error:
-                raise unserialisable(tool_id, error) from None
-            return value, text, text
-        parts = _content(value)
         try:
-            made = admitted(value, _part if parts else _own_form)
-            text = json_text(made)
+            if is_plain(value):
+                text = json_text(value)
+                return value, text, text
+            parts = _content(value)
+            text = json_text(admitted(value, _part if parts else _own_form))
         except NotJson as error:
             raise unserialisable(tool_id, error) from None
+        except Exception as failure:
+            raise _failed(tool_id, failure) from failure
         return value, text, parts or text
 
     return finish
@@ -230,18 +229,26 @@ def _declared(tool_id: str, annotation: Any) -> Finish:
             f"tool {tool_id!r}, its result: {error.message.strip().splitlines()[0]}",
             hint="declare a type that JSON can carry",
         ) from None
+    except Exception as failure:  # a type's own code makes its schema
+        raise RegistrationError(
+            f"tool {tool_id!r}, its result: {reason_of(failure)}", hint="declare a type that JSON can carry"
+        ) from failure
     validate = adapter.validator.validate_python
 
     def finish(value: Any) -> Finished:
         try:
-            value = validate(value, strict=True)
-        except ValidationError as error:
-            value = _read_as(tool_id, adapter, value, error)
-        try:
+            try:
+                value = validate(value, strict=True)
+            except ValidationError as error:
+                value = _read_as(tool_id, adapter, value, error)
             made = _written_form(adapter, value, ())
             text = json_text(made if is_plain(made) else admitted(made, _own_form))
         except NotJson as error:
             raise unserialisable(tool_id, error) from None
+        except InvalidResult:
+            raise
+        except Exception as failure:
+            raise _failed(tool_id, failure) from failure
         return value, text, value if type(value) is str else text
 
     return finish
@@ -266,6 +273,15 @@ def _json(tool_id: str, value: Any) -> str:
         return json_text(value)
     except NotJson as error:
         raise unserialisable(tool_id, error) from None
+
+
+def _failed(tool_id: str, failure: Exception) -> InvalidResult:
+    """The error for a result whose own code fails: its class, its fields, its serialisers or validators."""
+    return InvalidResult(
+        f"tool {tool_id!r} returned what can't be read: {reason_of(failure)}",
+        code="result.unserialisable",
+        hint="this is the tool's fault, not that of the arguments",
+    )
 
 
 def unserialisable(tool_id: str, error: NotJson) -> InvalidResult:
