@@ -270,6 +270,17 @@ async def test_conversation_and_settings_reach_the_model(config: Config) -> None
     assert roles == [("user", "hello"), ("user", "and now?")]
 
 
+async def test_half_a_character_in_a_prompt_is_replaced_and_the_run_recorded(config: Config) -> None:
+    model = ScriptedModel([text("fine")])
+
+    async with Host(config) as host:
+        result = await host.run("hm \ud83d", model=model)
+        row = host.store.runs.get(result.id)
+
+    assert (result.status, model.requests[0].messages[-1]["content"]) == ("completed", "hm \ufffd")
+    assert row is not None
+
+
 def test_a_folder_without_a_file_means_the_defaults(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         Host(tmp_path / "callboard.toml")

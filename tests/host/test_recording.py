@@ -13,6 +13,7 @@ import pytest
 from callboard import Host, ToolContext, ToolError, tool
 from callboard.config import load
 from callboard.errors import StoreError
+from callboard.policy import CallView, Decision
 from callboard.store import CallFilter, StoredRun, open_store
 from callboard.testing import ScriptedModel, call, calls, text
 from callboard.types import ExecutionOptions
@@ -93,6 +94,23 @@ async def test_listing_the_tools_makes_no_store(folder: Path, saved: list[str]) 
         assert "save" in host.registry.ids()
 
     assert not (folder / ".callboard").exists()
+
+
+@pytest.mark.parametrize("sync", [True, False])
+async def test_the_time_that_opening_the_store_takes_is_no_calls(folder: Path, sync: bool) -> None:
+    seen: list[bool] = []
+
+    def authorize(_view: CallView) -> Decision:
+        seen.append((folder / ".callboard" / "callboard.db").exists())
+        return Decision("allow", ("a test",))
+
+    async with asyncio.timeout(BOUND), Host(folder, authorize=authorize) as host:
+        if sync:
+            host.registry.invoke("list_files", {})
+        else:
+            await host.registry.invoke_async("list_files", {})
+
+    assert seen == [True]
 
 
 async def test_the_start_of_a_direct_call_is_on_disk_before_it_runs(folder: Path, saved: list[str]) -> None:

@@ -87,7 +87,7 @@ class Host:
     async def __aenter__(self) -> Self:
         """Load the tools."""
         registry = RecordedRegistry(
-            self._ledger.lost,
+            self._ledger,
             authorize=self._authorize,
             approver=self._approver,
             listeners=[self._ledger],

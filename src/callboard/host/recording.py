@@ -1,7 +1,7 @@
 """No call without its records: the start before it runs, the end once it has ended."""
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import time
 from typing import NamedTuple
 
@@ -37,6 +37,11 @@ class Ledger:
         self._runs: dict[str, _Run] = {}
         self._open: dict[str, _Open] = {}
         self._lost: dict[str, StoreError] = {}
+
+    def ready(self) -> None:
+        """Open the store before a call's own time begins. If it can't be opened, the barrier says so."""
+        with suppress(StoreError):
+            self._store()
 
     @contextmanager
     def run(self, run_id: str, abort: Abort) -> Generator[list[StoreError]]:

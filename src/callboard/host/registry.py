@@ -1,11 +1,12 @@
 """The host's registry: a call whose record could not be written has not succeeded."""
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from logging import Logger
 from typing import Any
 
 from callboard.errors import StoreError, ToolError
 from callboard.events import DiagnosticContext, ToolCallRecord
+from callboard.host.recording import Ledger
 from callboard.registry import ToolRegistry
 from callboard.types import Abort, CallOutcome, ExecutionOptions, ToolInvocationRequest, ToolResult
 
@@ -14,13 +15,13 @@ class RecordedRegistry(ToolRegistry):
     """A ToolRegistry that tells its callers when a record was lost.
 
     Args:
-        lost: why the record of a call could not be written; None if it was.
+        ledger: where its calls are recorded.
         options: those of `ToolRegistry`.
     """
 
-    def __init__(self, lost: Callable[[str], StoreError | None], **options: Any) -> None:
+    def __init__(self, ledger: Ledger, **options: Any) -> None:
         super().__init__(**options)
-        self._lost = lost
+        self._ledger = ledger
 
     def invoke(
         self,
@@ -37,6 +38,7 @@ class RecordedRegistry(ToolRegistry):
         Raises:
             ToolError: also where the call succeeded and its record is lost: `store.unusable`.
         """
+        self._ledger.ready()
         try:
             result = super().invoke(
                 tool, input, abort=abort, diagnostics=diagnostics, logger=logger, execution=execution
@@ -74,10 +76,12 @@ class RecordedRegistry(ToolRegistry):
         execution: ExecutionOptions | None = None,
     ) -> list[CallOutcome]:
         """See `ToolRegistry.invoke_batch`; a call whose record is lost has failed."""
+        self._ledger.ready()
         outcomes = await super().invoke_batch(requests, execution=execution)
         return [self._checked(outcome) for outcome in outcomes]
 
     async def _awaited(self, passage: Coroutine[Any, Any, ToolResult[Any]]) -> ToolResult[Any]:
+        self._ledger.ready()
         try:
             result = await passage
         except ToolError as error:
@@ -86,21 +90,21 @@ class RecordedRegistry(ToolRegistry):
         return self._kept(result)
 
     def _kept(self, result: ToolResult[Any]) -> ToolResult[Any]:
-        trouble = self._lost(result.invocation.invocation_id)
+        trouble = self._ledger.lost(result.invocation.invocation_id)
         if trouble is None:
             return result
         raise _unrecorded(result.invocation, trouble) from trouble
 
     def _checked(self, outcome: CallOutcome) -> CallOutcome:
         record = outcome.invocation
-        trouble = None if record is None else self._lost(record.invocation_id)
+        trouble = None if record is None else self._ledger.lost(record.invocation_id)
         if record is None or trouble is None or outcome.error is not None:
             return outcome
         return CallOutcome(record, None, _unrecorded(record, trouble))
 
     def _note(self, error: ToolError) -> None:
         """A failure fails its caller anyway; that its record is lost is said beside it."""
-        trouble = None if error.invocation is None else self._lost(error.invocation.invocation_id)
+        trouble = None if error.invocation is None else self._ledger.lost(error.invocation.invocation_id)
         if trouble is not None:
             error.add_note(f"and its record could not be written: {trouble}")
 
