@@ -306,6 +306,16 @@ def test_a_killed_process_leaves_a_run_that_is_interrupted(folder: Path) -> None
     assert recorded(folder) == ("interrupted", [("wait", "interrupted")])
 
 
+def test_a_killed_process_leaves_a_call_from_the_command_line_interrupted(folder: Path) -> None:
+    with Terminal(folder, "call", "wait", command="tools") as terminal:
+        wait_for((folder / "begun").exists)
+        terminal.process.kill()
+        terminal.process.wait(timeout=30)
+    assert main(["calls", "--config", str(folder), "--json"]) == 0
+    with open_store(folder / ".callboard") as store:
+        assert [(call["tool_id"], call["status"]) for call in store.calls.list()] == [("wait", "interrupted")]
+
+
 def events_of(store: Any) -> Iterator[dict[str, Any]]:
     for run in store.runs.list():
         yield from store.events.of(run.id)

@@ -113,6 +113,22 @@ def test_a_run_that_is_taken_up_again_has_a_new_owner(tmp_path: Path) -> None:
         assert [run.status for run in other.runs.list()] == ["running"]
 
 
+def test_calls_outside_of_runs_are_recorded_too_and_their_notes_taken_away(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store, open_store(tmp_path) as other:
+        stream = f"direct-{store.this_process()}"
+        for call in ("done", "lost"):
+            note = RunEvent(stream, call, 1, "call.started", 12.5, started(call))
+            store.events.append(note.to_json())
+        store.calls.add({**started("done"), "status": "ok", "started_ns": 1, "duration_ns": 2})
+        assert other.settle_abandoned(50.0) == []
+        assert len(other.calls.list()) == 1
+    with open_store(tmp_path) as store:
+        assert store.settle_abandoned(50.0) == []
+        found = [(call["invocation_id"], call["status"], call["run"]) for call in store.calls.list()]
+        assert found == [("lost", "unknown", None), ("done", "ok", None)]
+        assert list(store.events.of(stream)) == []
+
+
 def test_owners_leave_nothing_behind(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         start(store)

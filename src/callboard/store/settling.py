@@ -12,6 +12,8 @@ from callboard.store.events import of_run
 from callboard.store.owners import Owners
 from callboard.store.tables import events, runs
 
+DIRECT = "direct-"  # and the owner: the stream of events in which a process notes its calls outside of runs
+_DIRECT = (events.c.run >= DIRECT, events.c.run < "direct.")  # "." follows "-"
 _REASON = "process.ended"
 _MESSAGE = "the process that ran it ended without a word"
 # of a record: what is not known of a call that never came to its end
@@ -23,12 +25,30 @@ def settle(database: Database, owners: Owners, now: float) -> list[str]:
     query = sa.select(runs.c.id, runs.c.owner).where(runs.c.status == "running", runs.c.owner.is_not(None))
     with database.read() as connection:
         running = connection.execute(query.order_by(runs.c.seq)).all()
-    gone = {owner for owner in {row.owner for row in running} if not owners.alive(owner)}
+        noted = connection.execute(sa.select(events.c.run).where(*_DIRECT).distinct()).scalars().all()
+    gone = {
+        owner for owner in {row.owner for row in running} | set(map(_owner, noted)) if not owners.alive(owner)
+    }
     abandoned = [row for row in running if row.owner in gone]
-    if not abandoned:
+    streams = [stream for stream in noted if _owner(stream) in gone]
+    if not abandoned and not streams:
         return []
     with database.write() as connection:
-        return [row.id for row in abandoned if _ended(connection, row.id, row.owner, now)]
+        ended = [row.id for row in abandoned if _ended(connection, row.id, row.owner, now)]
+        for stream in streams:
+            _taken_up(connection, stream)
+    return ended
+
+
+def _owner(stream: str) -> str:
+    return stream.removeprefix(DIRECT)
+
+
+def _taken_up(connection: sa.Connection, stream: str) -> None:
+    """What a dead process noted of its calls outside of runs: records that are missing are written."""
+    for _, started in _open(connection, stream):
+        add_call(connection, _record(started), run=None, step=None)
+    connection.execute(sa.delete(events).where(events.c.run == stream))
 
 
 def _ended(connection: sa.Connection, run: str, owner: str, now: float) -> bool:

@@ -53,7 +53,8 @@ class Store:
         """End the runs whose owner lives no longer as ``interrupted``, and record what was open in them.
 
         A call that was running is recorded as ``unknown`` where it may have changed something, else as
-        ``interrupted``. Where no run was abandoned, nothing is written.
+        ``interrupted``. The same is done for calls outside of runs, whose starts a process notes as events of
+        ``direct-`` and its owner. Where nothing was abandoned, nothing is written.
 
         Args:
             now: Unix seconds, the moment when it was noticed: noted as the end of these runs.
