@@ -7,6 +7,7 @@ import pytest
 
 from callboard import Host, ToolError, tool
 from callboard.config import load
+from callboard.errors import RegistrationError
 from callboard.events import RunEvent
 from callboard.host.handle import BEHIND
 from callboard.models import ModelAnswer, ModelRequest, OnDelta
@@ -38,6 +39,19 @@ async def test_everything_is_closed_also_where_one_close_raises(
         host.registry.invoke("list_files", {})
     assert caught.value.code == "file.closed"
     assert not owner.exists()
+
+
+async def test_a_host_that_can_not_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
+    @tool(mode="read")
+    def read_file() -> str:
+        """Takes the name of one of the host's own."""
+        return ""
+
+    before = set(Path("/proc/self/fd").iterdir())
+    with pytest.raises(RegistrationError, match="read_file"):
+        await Host(load(cwd=tmp_path), tools=[read_file]).__aenter__()
+
+    assert set(Path("/proc/self/fd").iterdir()) <= before
 
 
 @pytest.mark.parametrize(

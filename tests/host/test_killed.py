@@ -24,17 +24,18 @@ async def mail() -> None:
 
 async def main() -> None:
     async with Host(sys.argv[1], tools=[mail]) as host:
-        await host.run("x", model=ScriptedModel([call("mail")]))
+        if sys.argv[2] == "run":
+            await host.run("x", model=ScriptedModel([call("mail")]))
+        await host.registry.invoke_async("mail")
 
 asyncio.run(main())
 '''
 
 
-@pytest.mark.covers("B63")
-async def test_a_write_in_flight_when_the_process_was_killed_is_recorded_as_unknown(tmp_path: Path) -> None:
-    (tmp_path / "callboard.toml").write_text('[policy]\nwrite = "allow"\n')
+async def killed(folder: Path, how: str) -> None:
+    (folder / "callboard.toml").write_text('[policy]\nwrite = "allow"\n')
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(tmp_path), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", PROGRAM, str(folder), how, stdout=asyncio.subprocess.PIPE
     )
     try:
         assert process.stdout is not None
@@ -44,6 +45,11 @@ async def test_a_write_in_flight_when_the_process_was_killed_is_recorded_as_unkn
         process.kill()
         await process.communicate()
 
+
+@pytest.mark.covers("B63")
+async def test_a_write_in_flight_when_the_process_was_killed_is_recorded_as_unknown(tmp_path: Path) -> None:
+    await killed(tmp_path, "run")
+
     async with Host(load(cwd=tmp_path)) as host:
         (run,) = host.store.runs.list()
         (record,) = host.store.calls.list(CallFilter(run=run.id))
@@ -52,3 +58,12 @@ async def test_a_write_in_flight_when_the_process_was_killed_is_recorded_as_unkn
     assert run.finished_at is not None
     assert run.finished_at <= time.time()
     assert (record["tool_id"], record["status"], record["step"]) == ("mail", "unknown", "act#1/tool.mail.1")
+
+
+async def test_so_is_one_outside_of_runs(tmp_path: Path) -> None:
+    await killed(tmp_path, "direct")
+
+    async with Host(load(cwd=tmp_path)) as host:
+        (record,) = host.store.calls.list()
+
+    assert (record["tool_id"], record["status"], record["run"]) == ("mail", "unknown", None)

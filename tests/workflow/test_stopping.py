@@ -271,3 +271,17 @@ async def test_the_loss_of_the_process_passes_through_and_takes_the_children_alo
     child = next(iter(run.children.values()))
     assert child.task.cancelled()
     assert not child.run.abort.aborted
+
+
+@pytest.mark.parametrize(("reason", "status"), [("store.unusable", "failed"), ("user_stopped", "cancelled")])
+async def test_a_run_that_ends_for_want_of_a_store_has_failed(reason: str, status: str) -> None:
+    abort = Abort()
+
+    async def node(_state: Dict, ctx: Context) -> Dict:
+        abort.set(reason)
+        await asyncio.Event().wait()
+        return {}
+
+    outcome = await executed(node, Run(id="r", abort=abort))
+
+    assert (outcome.status, outcome.reason, outcome.value) == (status, reason, "so far")

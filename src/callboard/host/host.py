@@ -86,23 +86,11 @@ class Host:
 
     async def __aenter__(self) -> Self:
         """Load the tools."""
-        registry = RecordedRegistry(
-            self._ledger,
-            authorize=self._authorize,
-            approver=self._approver,
-            listeners=[self._ledger],
-            execution=ExecutionOptions(
-                deadline=self.config.limits.call_seconds,
-                context=HostContext(self.config.folder),
-                barrier=self._barrier,
-            ),
-        )
-        for tool in once((*load_tools(self.config.tools, self.config.folder), *self._given)):
-            if isinstance(tool, Toolset):
-                registry.register_toolset(tool)
-            else:
-                registry.register(tool)
-        self._registry = registry.register_toolset(self._files(self.config.folder), owner=FILES)
+        try:
+            self._registry = self._loaded()
+        except BaseException:
+            await self.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
@@ -221,6 +209,25 @@ class Host:
         self._running[handle.id] = (abort, task)
         task.add_done_callback(lambda _: self._running.pop(handle.id, None))
         return handle
+
+    def _loaded(self) -> ToolRegistry:
+        registry = RecordedRegistry(
+            self._ledger,
+            authorize=self._authorize,
+            approver=self._approver,
+            listeners=[self._ledger],
+            execution=ExecutionOptions(
+                deadline=self.config.limits.call_seconds,
+                context=HostContext(self.config.folder),
+                barrier=self._barrier,
+            ),
+        )
+        for tool in once((*load_tools(self.config.tools, self.config.folder), *self._given)):
+            if isinstance(tool, Toolset):
+                registry.register_toolset(tool)
+            else:
+                registry.register(tool)
+        return registry.register_toolset(self._files(self.config.folder), owner=FILES)
 
     def _choice(self, model: str | Model | None, wanted: str | None) -> Choice:
         if model is None or isinstance(model, str):

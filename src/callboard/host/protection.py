@@ -8,8 +8,8 @@ from pathlib import Path
 import callboard
 from callboard.config import CONFIG, PROFILES, Config
 
-# What the store's file is called, with the two that SQLite keeps beside it.
-_STORE = ("callboard.db", "callboard.db-wal", "callboard.db-shm")
+# What the store keeps in its folder, with what SQLite keeps beside it.
+_STORE = ("callboard.db", "callboard.db-wal", "callboard.db-shm", "owners")
 
 
 def protected(root: Path, config: Config) -> list[str]:
@@ -30,10 +30,12 @@ def protected(root: Path, config: Config) -> list[str]:
     if config.path is not None:
         held.append(config.path)
     held += [Path(callboard.__file__).parent, *_environment(root)]
+    names: set[str] = set()
     if config.tools:
-        held += _modules(config.folder.resolve())
-    inside = {path for each in held for path in _relative(each, root)}
-    return sorted(inside | set(_state(config.state_folder, root)))
+        held += _modules(config.folder)
+        names.update(_shadows(config.folder.resolve(), root))
+    names.update(path for each in held for path in _relative(each, root))
+    return sorted(names.union(_state(config.state_folder, root)))
 
 
 def _relative(path: Path, root: Path) -> Iterator[str]:
@@ -61,14 +63,21 @@ def _environment(root: Path) -> Iterator[Path]:
 
 
 def _modules(folder: Path) -> Iterator[Path]:
-    """What was loaded from below the folder, and every name that would be loaded from it before another."""
-    names = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
-    for name in names:
-        yield folder / f"{name}.py"
-        yield folder / name / "__init__.py"
-    for file in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
-        if file is not None and (source := Path(file).resolve()).is_relative_to(folder):
-            yield from _top(source)
+    """What this process has loaded from below the folder."""
+    below = (f"{folder}/", f"{folder.resolve()}/")
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.startswith(below):
+            yield from _top(Path(file))
+
+
+def _shadows(folder: Path, root: Path) -> Iterator[str]:
+    """Every name that would be loaded from the folder before the module that has it now."""
+    if folder.is_relative_to(root):
+        place = folder.relative_to(root)
+        for name in {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names:
+            yield str(place / f"{name}.py")
+            yield str(place / name / "__init__.py")
 
 
 def _top(source: Path) -> Iterator[Path]:
