@@ -84,6 +84,9 @@ async def _driven(order: Order, around: Surroundings, troubles: Sequence[StoreEr
     usage: Counter[str] = Counter()
 
     def listen(event: RunEvent) -> None:
+        if not event.n:  # transient: nobody stores it
+            around.publish(event)
+            return
         if event.type == "model.finished":
             usage.update(event.data.get("usage", {}))
         try:
@@ -91,8 +94,8 @@ async def _driven(order: Order, around: Surroundings, troubles: Sequence[StoreEr
         except StoreError as error:
             around.ledger.failed(order.id, error)
             return  # what is not stored is not seen either
-        if seq is not None or event.n == 0:
-            around.publish(event._replace(seq=seq or 0))
+        if seq is not None:
+            around.publish(event._replace(seq=seq))
 
     journal = Journal(around.store.journal)
     run = Run(
