@@ -284,3 +284,21 @@ def test_a_signal_is_heard_while_a_held_store_is_waited_for(tmp_path: Path) -> N
             assert store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json()) == 1
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+LOOKING = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT * FROM runs")
+connection.close()
+"""
+
+
+def test_opening_a_store_twice_lets_go_of_no_lock(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        store.events.append(RunEvent("r1", "p", 1, "notice", 1.0, {}).to_json())
+        with open_store(tmp_path) as second:
+            assert second.path == store.path
+        subprocess.run([sys.executable, "-c", LOOKING, str(store.path)], check=True, timeout=50)
+        # a process that believes it is the last one folds the log into the file and removes it
+        assert store.path.with_name("callboard.db-wal").exists()

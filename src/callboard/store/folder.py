@@ -1,6 +1,7 @@
 """The state folder: it is its owner's alone, and stays out of version control."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from callboard.errors import StoreError
@@ -36,9 +37,14 @@ def prepare(folder: Path) -> None:
 
 
 def _close(folder: Path) -> None:
-    """The database is the owner's alone, also in a folder that others may look into; SQLite follows it."""
+    """The database is the owner's alone, also in a folder that others may look into; SQLite follows it.
+
+    One that is there is never opened here: closing it would let go of the locks that SQLite holds on it for
+    another store of this process.
+    """
     try:
-        os.close(os.open(folder / FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         for path in (folder / name for name in _FILES):
             if path.exists() and path.stat().st_mode & 0o077:
                 path.chmod(0o600)
