@@ -20,7 +20,7 @@ from callboard.tools.reasons import reason_of
 from callboard.tools.refusals import failed_part
 from callboard.tools.rewriting import Node, closed, exact
 from callboard.tools.signature import Parameter, is_lasting
-from callboard.tools.walk import is_dataclass_instance, is_dict
+from callboard.tools.walk import is_dataclass_instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Field:
     required: bool
     default: Any = None
     factory: Callable[[], Any] | None = None
-    updates: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def compile_arguments(tool_id: str, parameters: Sequence[Parameter]) -> Arguments:
@@ -130,7 +130,7 @@ def _described_field(name: str, form: TypeForm, info: FieldInfo) -> _Field:
         made.factory = info.default_factory  # type: ignore[assignment]
     elif info.default is not PydanticUndefined:
         made.default, made.factory = _default(info.default)
-    made.updates = _updates(info)
+    made.metadata = _metadata(info)
     return made
 
 
@@ -156,14 +156,18 @@ def _field_info(parameter: Parameter) -> FieldInfo | None:
     return FieldInfo.from_annotated_attribute(annotation, default)
 
 
-def _updates(info: FieldInfo) -> dict[str, Any]:
+def _metadata(info: FieldInfo) -> dict[str, Any]:
+    """What pydantic adds to the published schema."""
     described = info.description or next(filter(None, map(_as_description, info.metadata)), None)
-    updates = {"description": described, "title": info.title, "examples": info.examples}
-    said: Any = info.json_schema_extra
-    return {
-        **{key: value for key, value in updates.items() if value is not None},
-        **(said if is_dict(said) else {}),
+    updates = {
+        "description": described,
+        "title": info.title,
+        "examples": info.examples,
+        "deprecated": True if info.deprecated else None,
     }
+    said = {key: value for key, value in updates.items() if value is not None}
+    metadata = {"pydantic_js_updates": said, "pydantic_js_extra": info.json_schema_extra}
+    return {key: value for key, value in metadata.items() if value}
 
 
 def _as_description(part: Any) -> str | None:
@@ -223,8 +227,8 @@ def _core_field(each: _Field, schema: Node, *, required: bool) -> Node:
     made: Node = {"type": "typed-dict-field", "schema": schema, "required": required}
     if each.wire != each.name:
         made["validation_alias"] = each.wire
-    if each.updates:
-        made["metadata"] = {"pydantic_js_updates": each.updates}
+    if each.metadata:
+        made["metadata"] = each.metadata
     return made
 
 

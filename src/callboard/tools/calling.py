@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from callboard.errors import RegistrationError
-from callboard.tools.define import nature
+from callboard.tools.define import is_coroutine_function, nature
 from callboard.tools.entry import Run
 from callboard.tools.signature import Signature, read_signature
 from callboard.types import ToolContext
@@ -17,28 +17,35 @@ def caller(function: Callable[..., Any], signature: Signature) -> Run:
     call, kind = _plain_caller(function, signature), nature(function)
     if kind == "async generator":
         return _async_steps(call)
+    if kind == "coroutine" and not is_coroutine_function(function):
+        return _settled(call)
     return _steps(call) if kind == "generator" else call
+
+
+def _settled(call: Run) -> Run:
+    """A plain wrapper of a coroutine function gives its coroutine, or has waited for it."""
+
+    async def run(arguments: Any, ctx: ToolContext | None) -> Any:
+        made = call(arguments, ctx)
+        return await made if inspect.isawaitable(made) else made
+
+    return run
 
 
 def _plain_caller(function: Callable[..., Any], signature: Signature) -> Run:
     context = signature.context
-    positional = [parameter.name for parameter in signature.parameters if parameter.positional_only]
-    if positional:
-        return _positional_caller(function, positional, context)
+    if signature.positional:
+        return _positional_caller(function, signature.positional, context)
     if context is None:
         return lambda arguments, _: function(**arguments)
     return lambda arguments, ctx: function(**arguments, **{context: ctx})
 
 
 def _positional_caller(function: Callable[..., Any], positional: Sequence[str], context: str | None) -> Run:
-    order = list(inspect.signature(function).parameters)
-    leading = [name for name in order if name in positional or name == context]
-    leading = leading[: max(order.index(name) for name in positional) + 1]
-
     def run(arguments: Any, ctx: ToolContext | None) -> Any:
         given = arguments if context is None else {**arguments, context: ctx}
-        named = {name: value for name, value in given.items() if name not in leading}
-        return function(*(given[name] for name in leading), **named)
+        named = {name: value for name, value in given.items() if name not in positional}
+        return function(*(given[name] for name in positional), **named)
 
     return run
 

@@ -169,13 +169,29 @@ def is_async(function: Any) -> bool:
 
 
 def nature(function: Any) -> Literal["plain", "coroutine", "generator", "async generator"]:
-    """What calling it gives: its result, or something that has to be run to get it."""
+    """What calling it gives: its result, or something that has to be run to get it.
+
+    A plain wrapper made with `functools.wraps` gives what the wrapped function gives.
+    """
+    while True:
+        called = _called(function)
+        if inspect.iscoroutinefunction(called):
+            return "coroutine"
+        if inspect.isgeneratorfunction(called):
+            return "generator"
+        if inspect.isasyncgenfunction(called):
+            return "async generator"
+        if not hasattr(function, "__wrapped__"):
+            return "plain"
+        function = function.__wrapped__
+
+
+def is_coroutine_function(function: Any) -> bool:
+    """Whether calling it gives a coroutine for certain, and is not only said to."""
+    return inspect.iscoroutinefunction(_called(function))
+
+
+def _called(function: Any) -> Any:
     while isinstance(function, partial):
         function = function.func
-    if not inspect.isroutine(function) and callable(function):
-        function = type(function).__call__
-    if inspect.iscoroutinefunction(function):
-        return "coroutine"
-    if inspect.isgeneratorfunction(function):
-        return "generator"
-    return "async generator" if inspect.isasyncgenfunction(function) else "plain"
+    return function if inspect.isroutine(function) or not callable(function) else type(function).__call__

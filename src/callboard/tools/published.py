@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError
 
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import Arguments
@@ -15,7 +16,7 @@ from callboard.tools.canonical import canonical_json
 from callboard.tools.docstrings import Described, read_docstring
 from callboard.tools.reasons import reason_of
 from callboard.tools.textforms import form_of, published_key
-from callboard.tools.walk import is_plain
+from callboard.tools.walk import NotJson, admitted, is_plain, json_text, nothing_else
 
 Schema = dict[str, Any]
 
@@ -117,7 +118,7 @@ class PublishedSignature:
             text = described.parameters.get(name) or described.parameters.get(wire)
             if text and "description" not in properties[wire]:
                 properties[wire] = {**properties[wire], "description": text}
-        return schema
+        return _checked(self._identity[0], schema)
 
     @property
     def output_schema(self) -> Schema | None:
@@ -142,9 +143,28 @@ def output_schema(annotation: Any) -> Schema | None:
     if annotation is inspect.Signature.empty or annotation is Any:
         return None
     try:
-        return TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Generator)
+        made = TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Generator)
+        json_text(admitted(made, nothing_else))
     except Exception:  # noqa: BLE001 - a type's own code may make its schema
         return None
+    return made
+
+
+def _checked(tool_id: str, schema: Schema) -> Schema:
+    """The schema, if it is JSON: an author may add anything to it."""
+    try:
+        json_text(admitted(schema, nothing_else))
+    except NotJson as error:
+        raise _unpublishable(tool_id, str(error)) from None
+    return schema
+
+
+def _unpublishable(tool_id: str, reason: str) -> RegistrationError:
+    return RegistrationError(
+        f"tool {tool_id!r} can't be published: {reason}",
+        code="schema.unpublishable",
+        hint="a model shows no such tool; the others are not touched",
+    )
 
 
 def _generated(tool_id: str, shown: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
@@ -156,11 +176,7 @@ def _generated(tool_id: str, shown: Mapping[str, Any], definitions: Mapping[str,
     try:
         schema = _Generator().generate(core)
     except Exception as error:  # a type's own code may make its schema
-        raise RegistrationError(
-            f"tool {tool_id!r} can't be published: {reason_of(error)}",
-            code="schema.unpublishable",
-            hint="a model shows no such tool; the others are not touched",
-        ) from error
+        raise _unpublishable(tool_id, reason_of(error)) from error
     schema.setdefault("properties", {})
     return schema
 
@@ -175,8 +191,24 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def encode_default(self, dft: Any) -> Any:
-        """JSON as it is: pydantic would build an adapter for each default."""
-        return dft if is_plain(dft) else super().encode_default(dft)
+        """JSON as it is: pydantic would build an adapter for each default; what is no JSON is not shown."""
+        made = dft if is_plain(dft) else super().encode_default(dft)
+        try:
+            json_text(admitted(made, nothing_else))
+        except NotJson as error:
+            raise PydanticSerializationError(str(error)) from None
+        return made
+
+    def field_is_present(self, field: Any) -> bool:
+        """No argument for a field that a dataclass sets itself."""
+        given = self.mode == "serialization" or field.get("init", True)
+        return given and super().field_is_present(field)
+
+    def enum_schema(self, schema: Any) -> Schema:
+        return _each_once(super().enum_schema(schema))
+
+    def literal_schema(self, schema: Any) -> Schema:
+        return _each_once(super().literal_schema(schema))
 
     def model_schema(self, schema: Any) -> Schema:
         return _closed(super().model_schema(schema), schema)
@@ -220,6 +252,17 @@ class _Generator(GenerateJsonSchema):
             if limit in schema:
                 made[word] = schema[limit]
         return made
+
+
+def _each_once(made: Schema) -> Schema:
+    """The choices without second names of the same one: some providers refuse a doubled value."""
+    if "enum" not in made:
+        return made
+    kept: list[Any] = []
+    for value in made["enum"]:
+        if not any(value == other and isinstance(value, bool) is isinstance(other, bool) for other in kept):
+            kept.append(value)
+    return {**made, "enum": kept}
 
 
 def _closed(made: Schema, node: Mapping[str, Any]) -> Schema:

@@ -86,6 +86,12 @@ def _checked_text(tool_id: str, description: Any) -> str | None:
         raise RegistrationError(
             f"tool {tool_id!r}: its description is no text", hint="give a text, or nothing"
         )
+    try:
+        (description or "").encode()
+    except UnicodeEncodeError:
+        raise RegistrationError(
+            f"tool {tool_id!r}: its description holds half of a surrogate pair", hint="use Unicode text"
+        ) from None
     return description
 
 

@@ -8,9 +8,17 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic_core import PydanticCustomError, SchemaValidator, ValidationError, core_schema, to_json
+from pydantic_core import (
+    PydanticCustomError,
+    SchemaValidator,
+    ValidationError,
+    core_schema,
+    to_json,
+    to_jsonable_python,
+)
 
 from callboard.errors import RegistrationError
+from callboard.tools.reasons import reason_of
 from callboard.tools.textforms import key_form, text_form
 from callboard.tools.walk import is_dict, is_list, is_tuple
 
@@ -159,18 +167,19 @@ def _unique(collection: type[set[Any]] | type[frozenset[Any]]) -> Rule:
 
 
 def _typed_choices(node: Node) -> Node:
-    """Python counts true as 1; JSON does not."""
+    """A choice travels as the JSON that is published. Python counts true as 1; JSON does not."""
     listed: list[Any] = list(node["members"] if node["type"] == "enum" else node["expected"])
-    legal: list[Any] = [item.value if isinstance(item, enum.Enum) else item for item in listed]
-    if not any(isinstance(value, (int, float)) for value in legal):
+    values: list[Any] = [item.value if isinstance(item, enum.Enum) else item for item in listed]
+    if all(type(value) is str for value in (values if node["type"] == "enum" else listed)):
         return node
-    named = ", ".join(map(repr, legal))
+    legal = [(_choice_form(value), item) for value, item in zip(values, listed, strict=True)]
+    named = ", ".join(repr(form) for form, _ in legal)
 
     def check(value: Any) -> Any:
         kind = isinstance(value, bool)
-        for choice in legal:
-            if choice == value and isinstance(choice, bool) is kind:
-                return choice
+        for form, item in legal:
+            if form == value and isinstance(form, bool) is kind:
+                return item
         raise PydanticCustomError("literal_error", "Input should be one of {expected}", {"expected": named})
 
     first = core_schema.no_info_plain_validator_function(check)
@@ -178,6 +187,16 @@ def _typed_choices(node: Node) -> Node:
         return _kept(node, first)
     inner: Any = {key: value for key, value in node.items() if key != "ref"}
     return _kept(node, core_schema.chain_schema([first, inner]))
+
+
+def _choice_form(value: Any) -> Any:
+    try:
+        return to_jsonable_python(value)
+    except Exception as failure:  # the value may be of any class
+        raise RegistrationError(
+            f"{type(value).__name__} has no JSON form: {reason_of(failure)}",
+            hint="list texts, numbers or null",
+        ) from failure
 
 
 # Keys that need no reading: a JSON key is one of these, or is refused.

@@ -14,6 +14,7 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
 from dataclasses import dataclass
 from functools import partial
@@ -38,18 +39,22 @@ class Parameter:
     name: str
     annotation: Any
     default: Any  # inspect.Parameter.empty where there is none
-    positional_only: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The parameters in order, the name of the context parameter, and the declared result.
+    """What is known of a function that will be called.
 
-    `result` is `inspect.Signature.empty` where nothing is declared.
+    Attributes:
+        parameters: those that the model fills in, in order.
+        context: the name of the context parameter; None where there is none.
+        positional: the names of those that take no name in a call, the context's among them.
+        result: the declared result; `inspect.Signature.empty` where nothing is declared.
     """
 
     parameters: tuple[Parameter, ...]
     context: str | None
+    positional: tuple[str, ...]
     result: Any
 
 
@@ -116,15 +121,37 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
                 )
             context = name
             continue
-        parameters.append(
-            Parameter(
-                name,
-                with_extended_dicts(annotation),
-                parameter.default,
-                parameter.kind is parameter.POSITIONAL_ONLY,
-            )
-        )
-    return Signature(tuple(parameters), context, hints.get("return", inspect.Signature.empty))
+        annotation = _read_dicts(f"tool {tool_id!r}, parameter {name!r}", annotation)
+        parameters.append(Parameter(name, annotation, parameter.default))
+    result = _read_dicts(f"tool {tool_id!r}, its result", hints.get("return", inspect.Signature.empty))
+    positional = [name for name, each in signature.parameters.items() if each.kind is each.POSITIONAL_ONLY]
+    given = [name for name in signature.parameters if name not in bound]
+    _check_wrapper(tool_id, function, positional, given)
+    return Signature(tuple(parameters), context, tuple(positional), result)
+
+
+def _check_wrapper(tool_id: str, function: Any, positional: Sequence[str], names: Sequence[str]) -> None:
+    """What `functools.wraps` made says the wrapped function's signature: its own has to take as much."""
+    if not hasattr(function, "__wrapped__"):
+        return
+    try:
+        own = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):  # a builtin wrapper, such as that of `lru_cache`
+        return
+    try:
+        own.bind(*positional, **{name: None for name in names if name not in positional})
+    except TypeError as error:
+        raise RegistrationError(
+            f"tool {tool_id!r}: the wrapper of its function has another signature: {error}",
+            hint="let the wrapper take *args and **kwargs, or remove its `functools.wraps`",
+        ) from None
+
+
+def _read_dicts(where: str, annotation: Any) -> Any:
+    try:
+        return with_extended_dicts(annotation)
+    except RegistrationError as error:
+        raise RegistrationError(f"{where}: {error}", hint=error.hint) from None
 
 
 def _bound_names(function: Any) -> frozenset[str]:
