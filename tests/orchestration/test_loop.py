@@ -154,13 +154,18 @@ async def test_an_invented_tool_name_goes_back_with_close_names_and_the_run_goes
 async def test_one_failing_call_of_an_answer_takes_nothing_from_the_others(loop: Any) -> None:
     @tool(mode="read")
     def broken() -> str:
-        raise RuntimeError("read-only")
+        raise RuntimeError("the disk is read-only")
 
     outcome = await loop([calls(call("echo", a=1), call("broken"), call("echo", a=2)), text("x")], broken)
     assert outcome.status == "completed"
     first, second, third = loop.told()
     assert (first, third) == ("echo 1", "echo 2")
-    assert json.loads(second) == {"ok": False, "error": "read-only", "code": "tool.failed", "hint": None}
+    assert json.loads(second) == {
+        "ok": False,
+        "error": "the disk is read-only",
+        "code": "tool.failed",
+        "hint": None,
+    }
 
 
 @pytest.mark.covers("B47")
@@ -179,12 +184,17 @@ async def test_a_failure_without_a_message_still_names_its_call_and_says_somethi
 async def test_what_a_tool_raises_reaches_the_model_with_its_code_and_hint(loop: Any) -> None:
     @tool
     def guarded() -> str:
-        error = RuntimeError("read-only")
+        error = RuntimeError("the disk is read-only")
         error.code, error.hint = "DB", "wait"  # type: ignore[attr-defined]
         raise error
 
     await loop([call("guarded"), text("x")], guarded)
-    assert json.loads(loop.told()[0]) == {"ok": False, "error": "read-only", "code": "DB", "hint": "wait"}
+    assert json.loads(loop.told()[0]) == {
+        "ok": False,
+        "error": "the disk is read-only",
+        "code": "DB",
+        "hint": "wait",
+    }
 
 
 async def test_what_an_agent_is_not_granted_it_neither_sees_nor_calls(loop: Any) -> None:

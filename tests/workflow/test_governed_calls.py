@@ -181,7 +181,7 @@ async def test_calls_that_a_node_left_behind_are_waited_for_before_the_run_ends(
     @tool
     async def broken() -> None:
         asyncio.get_running_loop().call_soon(go.set)
-        raise ValueError("no")
+        raise ValueError("it is broken")
 
     async def node(_state: Dict, ctx: Context) -> Dict:
         await asyncio.gather(ctx.tools.invoke("slow"), ctx.tools.invoke("broken"))
@@ -189,7 +189,7 @@ async def test_calls_that_a_node_left_behind_are_waited_for_before_the_run_ends(
 
     events: list[RunEvent] = []
     outcome = await played(node, registry_of(slow, broken), Run(id="r", listener=events.append))
-    assert (outcome.status, outcome.message, order) == ("failed", "no", ["slow ended"])
+    assert (outcome.status, outcome.message, order) == ("failed", "it is broken", ["slow ended"])
     assert events[-1].type == "run.finished"
 
 
