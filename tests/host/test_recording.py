@@ -16,7 +16,7 @@ from callboard.errors import StoreError
 from callboard.policy import CallView, Decision
 from callboard.store import CallFilter, StoredRun, open_store
 from callboard.testing import ScriptedModel, call, calls, text
-from callboard.types import ExecutionOptions
+from callboard.types import ExecutionOptions, PendingCall
 
 BOUND = 20.0
 FREE = '[policy]\nwrite = "allow"\n'
@@ -127,6 +127,24 @@ async def test_the_start_of_a_direct_call_is_on_disk_before_it_runs(folder: Path
     (started,) = result.value
     assert (started["tool_id"], started["arguments"]) == ("look", '{"a":1}')
     assert started["invocation_id"] == result.invocation.invocation_id
+
+
+async def test_a_barrier_that_a_call_brings_does_not_take_the_place_of_the_hosts(
+    folder: Path, saved: list[str]
+) -> None:
+    heard: list[str] = []
+
+    async def own(pending: PendingCall) -> None:
+        heard.append(pending.tool_id)
+
+    a_file(folder / ".callboard")
+    async with hosting(folder, saved) as host:
+        with pytest.raises(ToolError, match="can't be recorded"):
+            await host.registry.invoke_async("save", {"name": "a"}, execution=ExecutionOptions(barrier=own))
+        (folder / ".callboard").unlink()
+        await host.registry.invoke_async("save", {"name": "b"}, execution=ExecutionOptions(barrier=own))
+
+    assert (saved, heard) == (["b"], ["save"])
 
 
 async def test_a_direct_call_whose_record_is_lost_has_not_succeeded(folder: Path, saved: list[str]) -> None:

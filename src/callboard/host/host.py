@@ -80,7 +80,6 @@ class Host:
         self._store: Store | None = None
         self._opening = threading.Lock()
         self._ledger = Ledger(lambda: self.store)
-        self._barrier = self._ledger.barrier  # one object, so that calls inside calls pass it once
         self._running: dict[str, tuple[Abort, asyncio.Task[RunResult]]] = {}
         self._registry: ToolRegistry | None = None
 
@@ -193,7 +192,6 @@ class Host:
             approver=approver or self._approver,
             context=HostContext(folder, task_id=handle.id, writes=chosen.writes),
             deadline=self.config.limits.call_seconds,
-            barrier=self._barrier,
         )
         around = Surroundings(
             store=store,
@@ -219,7 +217,7 @@ class Host:
             execution=ExecutionOptions(
                 deadline=self.config.limits.call_seconds,
                 context=HostContext(self.config.folder),
-                barrier=self._barrier,
+                barrier=self._ledger.barrier,
             ),
         )
         for tool in once((*load_tools(self.config.tools, self.config.folder), *self._given)):

@@ -1,6 +1,7 @@
 """The host's registry: a call whose record could not be written has not succeeded."""
 
 from collections.abc import Coroutine, Iterable
+from dataclasses import replace
 from logging import Logger
 from typing import Any
 
@@ -8,7 +9,14 @@ from callboard.errors import StoreError, ToolError
 from callboard.events import DiagnosticContext, ToolCallRecord
 from callboard.host.recording import Ledger
 from callboard.registry import ToolRegistry
-from callboard.types import Abort, CallOutcome, ExecutionOptions, ToolInvocationRequest, ToolResult
+from callboard.types import (
+    Abort,
+    CallOutcome,
+    ExecutionOptions,
+    PendingCall,
+    ToolInvocationRequest,
+    ToolResult,
+)
 
 
 class RecordedRegistry(ToolRegistry):
@@ -41,7 +49,12 @@ class RecordedRegistry(ToolRegistry):
         self._ledger.ready()
         try:
             result = super().invoke(
-                tool, input, abort=abort, diagnostics=diagnostics, logger=logger, execution=execution
+                tool,
+                input,
+                abort=abort,
+                diagnostics=diagnostics,
+                logger=logger,
+                execution=self._noting(execution),
             )
         except ToolError as error:
             self._note(error)
@@ -65,7 +78,12 @@ class RecordedRegistry(ToolRegistry):
         """
         return self._awaited(
             super().invoke_async(
-                tool, input, abort=abort, diagnostics=diagnostics, logger=logger, execution=execution
+                tool,
+                input,
+                abort=abort,
+                diagnostics=diagnostics,
+                logger=logger,
+                execution=self._noting(execution),
             )
         )
 
@@ -77,8 +95,20 @@ class RecordedRegistry(ToolRegistry):
     ) -> list[CallOutcome]:
         """See `ToolRegistry.invoke_batch`; a call whose record is lost has failed."""
         self._ledger.ready()
-        outcomes = await super().invoke_batch(requests, execution=execution)
+        outcomes = await super().invoke_batch(requests, execution=self._noting(execution))
         return [self._checked(outcome) for outcome in outcomes]
+
+    def _noting(self, execution: ExecutionOptions | None) -> ExecutionOptions | None:
+        """A barrier that a call brings comes after the ledger's, not in its place."""
+        own = None if execution is None else execution.barrier
+        if execution is None or own is None:
+            return execution
+
+        async def both(call: PendingCall) -> None:
+            await self._ledger.barrier(call)
+            await own(call)
+
+        return replace(execution, barrier=both)
 
     async def _awaited(self, passage: Coroutine[Any, Any, ToolResult[Any]]) -> ToolResult[Any]:
         self._ledger.ready()
