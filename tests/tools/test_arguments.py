@@ -86,7 +86,7 @@ def test_bytes_and_containers_are_read_as_their_json(raw: Any) -> None:
 
 
 @pytest.mark.covers("B24")
-@pytest.mark.parametrize("raw", ["", "  ", "\n", None, b"", "{}", "null", {}])
+@pytest.mark.parametrize("raw", ["", "  ", "\n", None, b"", "{}", "null", '""', '" "', " null ", {}])
 def test_nothing_means_no_arguments(raw: Any) -> None:
     assert NOTHING.parse(raw) == ({}, "{}", False)
     assert refused(NUMBER, raw).code == "args.missing"

@@ -11,7 +11,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, NewType
 
 import pytest
 from pydantic import BaseModel, Field
@@ -34,6 +34,11 @@ def returning(annotation: Any = Unset) -> RegisteredTool[Any]:
 
 
 UNDECLARED = returning()
+Picture = TypeAliasType("Picture", Image)
+Photo = NewType("Photo", Image)
+
+
+class Screenshot(Image): ...
 
 
 def refused(entry: RegisteredTool[Any], value: Any) -> InvalidResult:
@@ -250,7 +255,10 @@ def test_large_integers_are_returned_exactly(annotation: Any, number: int) -> No
 
 
 @pytest.mark.covers("B61")
-@pytest.mark.parametrize("annotation", [Unset, Any, Image, Image | Text, list[Image | str]])
+@pytest.mark.parametrize(
+    "annotation",
+    [Unset, Any, Image, Image | Text, list[Image | str], Photo, Picture, list[Picture], Screenshot],
+)
 def test_content_parts_stay_typed_and_in_order(annotation: Any) -> None:
     entry = returning(annotation)
     value, text, content = entry.finish(PNG)
@@ -263,6 +271,12 @@ def test_content_parts_stay_typed_and_in_order(annotation: Any) -> None:
     assert [each if isinstance(each, str) else each["type"] for each in json.loads(text)] == [
         "before", "image", "text", "audio", "resource",
     ]  # fmt: skip
+
+
+@pytest.mark.covers("B61")
+@pytest.mark.parametrize("annotation", [Image, list[Picture], Photo | None])
+def test_content_parts_are_not_published_as_a_json_result(annotation: Any) -> None:
+    assert returning(annotation).output_schema is None
 
 
 @pytest.mark.covers("B61")

@@ -7,7 +7,7 @@ from pydantic_core import SchemaValidator, ValidationError
 
 from callboard.tools.entry import Parse, Parsed
 from callboard.tools.places import legal_keys
-from callboard.tools.reading import MAX_VALUES, SHORT, holds_more, read_json, text_of
+from callboard.tools.reading import MAX_VALUES, SHORT, holds_more, is_nothing, read_json, text_of
 from callboard.tools.refusals import failed_part, not_an_object, refusal, too_many
 from callboard.tools.repair import MAX_COMPLAINTS, Complaint, Place, repaired, written
 from callboard.tools.rewriting import Node, thorough
@@ -89,7 +89,7 @@ class _SecondLook:
             raise too_many(failure.error_count()) from None
         text = raw if raw.strip() else "{}"
         given, large = _read(text_of(text))
-        if given is None:
+        if is_nothing(given):
             text, given = "{}", {}
         validate = self._validate if large else self._every_mistake()
         if validate is not self._validate or text is not raw:

@@ -15,6 +15,7 @@ from callboard.tools.arguments import Arguments
 from callboard.tools.canonical import canonical_json
 from callboard.tools.docstrings import Described, read_docstring
 from callboard.tools.reasons import reason_of
+from callboard.tools.results import mentions_parts
 from callboard.tools.textforms import form_of, published_key
 from callboard.tools.walk import NotJson, admitted, is_plain, json_text, nothing_else
 
@@ -139,8 +140,11 @@ def _digest(*parts: Any) -> str:
 
 
 def output_schema(annotation: Any) -> Schema | None:
-    """The JSON Schema of a declared result; None where nothing is declared or JSON Schema can't say it."""
-    if annotation is inspect.Signature.empty or annotation is Any:
+    """The JSON Schema of a declared result; None where nothing is declared or JSON Schema can't say it.
+
+    Content parts are no JSON for the model.
+    """
+    if annotation is inspect.Signature.empty or annotation is Any or mentions_parts(annotation):
         return None
     try:
         made = TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Generator)

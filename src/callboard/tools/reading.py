@@ -98,6 +98,11 @@ def read_json(text: str, *, exact: bool = False) -> Any:
     return value
 
 
+def is_nothing(value: Any) -> bool:
+    """Whether JSON says that there are no arguments: `null`, or a text with nothing in it."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 def holds_more(value: Any, most: int) -> bool:
     """Whether JSON holds more than so many values inside its lists and objects."""
     todo: list[Any] = [value]

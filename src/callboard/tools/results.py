@@ -45,7 +45,7 @@ def finish_for(tool_id: str, annotation: Any) -> Finish:
     """
     if annotation in _EXACT:
         return _EXACT[annotation](tool_id)
-    if annotation in _OPEN or _mentions_parts(annotation):
+    if annotation in _OPEN or mentions_parts(annotation):
         return walked(tool_id)
     return _declared(tool_id, annotation)
 
@@ -75,8 +75,24 @@ _OPEN: tuple[Any, ...] = (
 )
 
 
-def _mentions_parts(annotation: Any) -> bool:
-    return annotation in _PARTS or any(_mentions_parts(part) for part in get_args(annotation))
+def _is_part(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, _PARTS)
+
+
+def mentions_parts(annotation: Any) -> bool:
+    """Whether a declared result holds typed content parts, under whatever name."""
+    seen: list[Any] = []
+    todo: list[Any] = [annotation]
+    while todo:
+        each = todo.pop()
+        if _is_part(each):
+            return True
+        if any(each is other for other in seen):
+            continue
+        seen.append(each)
+        named = getattr(each, "__value__", None), getattr(each, "__supertype__", None)  # an alias, a NewType
+        todo += [*get_args(each), *(inner for inner in named if inner is not None)]
+    return False
 
 
 def _number(tool_id: str) -> Finish:

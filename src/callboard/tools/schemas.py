@@ -6,7 +6,7 @@ from typing import Any
 
 from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
-from callboard.tools.reading import MAX_VALUES, holds_more, read_json, text_of
+from callboard.tools.reading import MAX_VALUES, holds_more, is_nothing, read_json, text_of
 from callboard.tools.refs import Schema, plain, pointed
 from callboard.tools.refusals import not_an_object, refusal, too_many, unfit
 from callboard.tools.repair import MAX_COMPLAINTS, Complaint, Place, repaired, written
@@ -69,7 +69,7 @@ class SchemaParser:
         """See `callboard.tools.entry.Parse`."""
         text = text_of(raw)
         value: Any = read_json(text if text.strip() else "{}")
-        if value is None or not text.strip():
+        if is_nothing(value) or not text.strip():
             text, value = "{}", {}
         if self._validator.is_valid(value):
             return value, text, False
