@@ -205,7 +205,7 @@ class Conversation:
             agent = self.agent
             envelopes = await asyncio.gather(
                 *[
-                    ctx.tools.call(each.tool, each.raw, agent=agent.path, grant=agent.grant)
+                    ctx.tools.call(each.tool, each.given, agent=agent.path, grant=agent.grant)
                     for each in together
                 ]
             )
@@ -304,7 +304,7 @@ def _open_calls(
     """The calls of an answer that have a name. Refused are those beyond `MAX_CALLS`, and one that was cut."""
     named = [meaning for meaning, call in zip(tools, answer.calls, strict=True) if call["name"].strip()]
     made = [
-        OpenCall(call, raw, meaning["id"], meaning["control"], meaning["read"])
+        OpenCall(call, raw, meaning["id"], meaning["control"], meaning["read"], meaning["own_parser"])
         for (call, raw), meaning in zip(well_formed(answer.calls, used, round_), named, strict=True)
     ]
     if made and answer.truncated and not is_json(made[-1].raw):
@@ -340,10 +340,15 @@ def _model(ctx: Context, name: str | None) -> Model:
 
 def _meaning(name: str, controls: Export, shown: Export, tools: Tools) -> Json:
     if controls.names.tool_id(name) is not None:
-        return {"id": name, "control": True, "read": False}
+        return {"id": name, "control": True, "read": False, "own_parser": False}
     id_ = shown.names.tool_id(name) or name
     tool = tools.get(id_)
-    return {"id": id_, "control": False, "read": tool is not None and tool.kind == "read"}
+    return {
+        "id": id_,
+        "control": False,
+        "read": tool is not None and tool.kind == "read",
+        "own_parser": tool is not None and tool.own_parser,
+    }
 
 
 def _definitions(shown: Export) -> list[ToolDefinition]:

@@ -33,6 +33,7 @@ class OpenCall:
         tool: the id of the tool, or the name that was called where there is none of it.
         control: whether the engine itself answers it.
         read: whether it may run beside its neighbours.
+        own_parser: whether the tool's parser takes a value, and not JSON text.
         refused: what is wrong with the answer, so that the call is not made.
     """
 
@@ -41,7 +42,18 @@ class OpenCall:
     tool: str
     control: bool = False
     read: bool = False
+    own_parser: bool = False
     refused: Mapping[str, Json] | None = None
+
+    @property
+    def given(self) -> Json:
+        """What the tool gets: the model's text, or what it holds; text that is no JSON stays as it came."""
+        if not self.own_parser:
+            return self.raw
+        try:
+            return json.loads(self.raw) if self.raw.strip() else {}
+        except (ValueError, RecursionError):
+            return self.raw
 
 
 def sound(value: Json) -> Json:
