@@ -88,7 +88,7 @@ class _SecondLook:
         if isinstance(failure, ValidationError) and failure.error_count() > MAX_COMPLAINTS:
             raise too_many(failure.error_count()) from None
         text = raw if raw.strip() else "{}"
-        given, large = _read(text_of(text))
+        given, large = _read(text)
         if is_nothing(given):
             text, given = "{}", {}
         validate = self._validate if large else self._every_mistake()

@@ -41,9 +41,7 @@ def text_of(raw: Any) -> str:
         try:
             _check_size(len(text.encode()))
         except UnicodeEncodeError:
-            raise InvalidArguments(
-                "the arguments hold half of a surrogate pair", code="args.not_json"
-            ) from None
+            raise _half_a_pair() from None
         return text
     try:
         text = json_text(raw if is_plain(raw) else admitted(raw, nothing_else))
@@ -52,6 +50,10 @@ def text_of(raw: Any) -> str:
         raise InvalidArguments(f"the arguments are not JSON: {error}", code=code) from None
     _check_size(len(text.encode()))
     return text
+
+
+def _half_a_pair() -> InvalidArguments:
+    return InvalidArguments("the arguments hold half of a surrogate pair", code="args.not_json")
 
 
 def _decoded(raw: bytes | bytearray) -> str:
@@ -79,7 +81,7 @@ def read_json(text: str, *, exact: bool = False) -> Any:
     """The value of one JSON text.
 
     Args:
-        text: what `text_of` gave.
+        text: what `text_of` gave, or a text that is short.
         exact: give numbers with a fraction or exponent as `Decimal`, with all their digits.
 
     Raises:
@@ -91,6 +93,8 @@ def read_json(text: str, *, exact: bool = False) -> Any:
         value = jiter.from_json(
             text.encode(), catch_duplicate_keys=True, allow_inf_nan=False, float_mode=mode
         )
+    except UnicodeEncodeError:
+        raise _half_a_pair() from None
     except ValueError as error:
         raise _refused(text, str(error)) from None
     if _LONG_NUMBER.search(text):

@@ -120,7 +120,8 @@ def _alike(key: str, legal: Iterable[str]) -> str | None:
             continue  # they can't be like each other: comparing is slow
         matcher = matcher or SequenceMatcher(None, "", bare, autojunk=False)
         matcher.set_seq1(other)
-        if matcher.quick_ratio() >= most and (ratio := matcher.ratio()) >= most:
+        ratio = matcher.ratio()
+        if ratio >= most:
             found, most = name, ratio
     return found
 

@@ -129,8 +129,8 @@ def repaired(
     branches: dict[Place, dict[str | int, list[Complaint]]] = {}
     for complaint in complaints:
         place, union, label = located(value, complaint)
-        if label is None:
-            if not _answer(value, complaint._replace(place=place), optional, changes):
+        if label is None:  # its place is that of the complaint
+            if not _answer(value, complaint, optional, changes):
                 return None
         else:
             branches.setdefault(union, {}).setdefault(label, []).append(complaint._replace(place=place))
