@@ -17,8 +17,8 @@ from callboard.conversation import (
 from callboard.events import CallStarted, Failure, RunEvent, ToolCallRecord, call_event_to_json
 
 RECORD = ToolCallRecord(
-    "i", "add", "read", "k", ("p",), ("ada", None), "main", 1, 2, "failed", "{}", False, False, False, "allow",
-    ("why",), None, Failure("c", "m", None),
+    "i", "add", "read", "k", ("p",), ("ada", None), "main", 1, 2, "failed", "{}", False, False, False,
+    "allow", ("why",), None, Failure("c", "m", None),
 )  # fmt: skip
 
 
@@ -40,7 +40,8 @@ def test_an_event_of_a_run_keeps_its_envelope_apart_from_its_data() -> None:
     event = RunEvent("r", "ask#1", 1, "notice", 1.5, {"seq": "mine"})
 
     assert event.to_json() == {
-        "v": 1, "seq": 0, "run": "r", "path": "ask#1", "n": 1, "type": "notice", "at": 1.5, "data": {"seq": "mine"},
+        "v": 1, "seq": 0, "run": "r", "path": "ask#1", "n": 1, "type": "notice", "at": 1.5,
+        "data": {"seq": "mine"},
     }  # fmt: skip
 
 
