@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -148,6 +149,22 @@ async def test_edited_arguments_are_parsed_and_decided_again() -> None:
     assert good.invocation.reasons[-1] == "edited and approved by ada"
     assert (str(refused.value), code_of(illegal)) == ("not b", "args.unknown")
     assert ran == [{"name": "c", "text": ""}]
+
+
+async def test_an_edit_reaches_a_parser_of_the_tools_own_as_a_value_and_must_be_json() -> None:
+    def edited(text: str) -> ToolRegistry:
+        own = SimpleNamespace(
+            id="own", kind="write", parse_input=repr, execute=lambda given, _: given, parse_output=str
+        )
+        person = Person(lambda r: ApprovalAnswer(True, r.digest, arguments=text, by="ada"))
+        return ToolRegistry(authorize=lambda _: Decision("ask"), approver=person).register(own)
+
+    good = await edited('{"name": "c"}').invoke_async("own", {"name": "a"})
+    with pytest.raises(ToolError) as broken:
+        await edited("{name").invoke_async("own", {"name": "a"})
+
+    assert good.value == "{'name': 'c'}"
+    assert code_of(broken) == "args.not_json"
 
 
 async def test_several_people_are_asked_at_once_and_each_answer_goes_to_its_call() -> None:

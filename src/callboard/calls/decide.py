@@ -6,8 +6,6 @@ from inspect import isawaitable
 from time import monotonic_ns, time_ns
 from typing import Any, NamedTuple, cast
 
-from pydantic_core import from_json
-
 from callboard.calls.failures import RISING
 from callboard.calls.hooks import as_coroutine, hooked
 from callboard.calls.ports import Ports
@@ -15,6 +13,7 @@ from callboard.errors import Denied
 from callboard.events import ApprovalAnswered, ApprovalAsked
 from callboard.policy import UNGOVERNED, CallView, Decision
 from callboard.tools.entry import Parsed
+from callboard.tools.reading import read_json, text_of
 from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver, PendingCall
 from callboard.workers import cannot_wait, watched
 
@@ -84,7 +83,7 @@ async def settle(
     said: tuple[str, ...] = (f"approved by {answer.by or 'a person'}",)
     if answer.arguments is not None:
         # An edit is a new call of the person's: it passes hooks and policy, and needs no second answer.
-        raw = from_json(answer.arguments) if view.tool.own_parser else answer.arguments
+        raw = read_json(text_of(answer.arguments)) if view.tool.own_parser else answer.arguments
         parsed = view.tool.parse(raw)
         parsed = await hooked(ports, view._replace(frozen=parsed[1]), parsed, began_ns + waited, sync=sync)
         view = view._replace(frozen=parsed[1])

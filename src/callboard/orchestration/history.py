@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from callboard.conversation import AssistantMessage, Message, ToolCall, ToolMessage
+from callboard.errors import InvalidArguments
 from callboard.tools import canonical
+from callboard.tools.reading import read_json, text_of
 from callboard.workflow import Json
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -51,8 +53,8 @@ class OpenCall:
         if not self.own_parser:
             return self.raw
         try:
-            return json.loads(self.raw) if self.raw.strip() else {}
-        except (ValueError, RecursionError):
+            return read_json(text_of(self.raw)) if self.raw.strip() else {}
+        except InvalidArguments:
             return self.raw
 
 
