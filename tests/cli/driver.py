@@ -15,6 +15,7 @@ PROMPTS: Mapping[str, Sequence[Any]] = {
     "add": [call("add", a=1, b=2), text("It is 3.")],
     "umlaut": [text("sch\u00f6n \u2192 gut")],
     "write": [call("write_file", path="out.txt", content="two\nlines"), text("I tried.")],
+    "write without prose": [call("write_file", path="out.txt", content="two\nlines"), text("")],
     "write thrice": [
         calls(*(call("write_file", path=f"{name}.txt", content=name) for name in "abc")),
         text("I tried."),
@@ -30,7 +31,8 @@ class Scripted(host.Host):
     """A host whose runs are answered from the script of their prompt."""
 
     def start(self, prompt: str, **options: Any) -> host.RunHandle:
-        options["model"] = ScriptedModel(PROMPTS[prompt])
+        prose = not prompt.endswith("without prose")
+        options["model"] = ScriptedModel(PROMPTS[prompt], finishes_with_text=prose)
         return super().start(prompt, **options)
 
 

@@ -82,8 +82,19 @@ def test_without_a_terminal_a_write_is_denied_and_the_run_goes_on(folder: Path, 
     assert done.code == 0
     assert "denied     write_file" in done.out
     assert "nobody could be asked: there is no terminal" in done.out
+    assert "completed  2 rounds, 1 call (1 denied), " in done.out
     assert not (folder / "out.txt").exists()
     assert recorded(folder) == ("completed", [("write_file", "denied")])
+
+
+def test_the_help_says_what_the_exit_code_of_a_run_says_of_its_calls(command: Command) -> None:
+    assert "0 the run completed, also where calls of it were denied or failed" in command("--help").out
+
+
+def test_a_model_without_prose_calls_what_was_denied_denied(command: Command) -> None:
+    said = command("write without prose").out
+    assert "| write_file (content: two lines, path: out.txt)\n|   denied: nobody could be asked" in said
+    assert "failed" not in said
 
 
 def test_yes_allows_the_writes_of_this_run(folder: Path, command: Command) -> None:

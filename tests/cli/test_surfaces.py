@@ -42,7 +42,7 @@ ok         add a=1 b=2  (simulated, repaired, 12 ms)
            3
 note       `odd` can't be expressed [tool.left_out]
 | Done: 3.
-completed  2 rounds, 3 calls, 21.0 s, 11 output tokens
+completed  2 rounds, 3 calls (1 denied), 21.0 s, 11 output tokens
 """)
 
 

@@ -16,7 +16,14 @@ from callboard.errors import CallboardError, ConfigError
 
 _EXITS = """\
 
-Exit codes: 0 done, 1 failed or denied, 2 wrong usage or configuration, 3 a limit was reached, 130 stopped."""
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 a limit was reached, 130 stopped."""
+_RUN_EXITS = """\
+
+Exit codes: 0 the run completed, also where calls of it were denied or failed (its last line counts them),
+1 the run failed, 2 wrong usage or configuration, 3 a limit was reached, 130 stopped."""
+_CALL_EXITS = """\
+
+Exit codes: 0 the call succeeded, 1 it failed or was denied, 2 wrong usage or configuration, 130 stopped."""
 
 _EXAMPLES = """\
 Examples:
@@ -43,13 +50,13 @@ app = App(
 _tools = _group("tools", "The tools that a run could call.", tools.EXAMPLES)
 _runs = _group("runs", "The runs that were recorded.", records.EXAMPLES)
 
-app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _EXITS)
+app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _RUN_EXITS)
 app.command(_tools)
 app.command(_runs)
 app.command(records.list_calls, name="calls", help_epilogue=records.CALLS_EXAMPLES)
 _tools.command(tools.list_tools, name="list", help_epilogue=tools.LIST_EXAMPLES)
 _tools.command(tools.show_tool, name="show", help_epilogue=tools.SHOW_EXAMPLES)
-_tools.command(tools.call_tool, name="call", help_epilogue=tools.CALL_EXAMPLES + _EXITS)
+_tools.command(tools.call_tool, name="call", help_epilogue=tools.CALL_EXAMPLES + _CALL_EXITS)
 _tools.command(checking.check_file, name="check", help_epilogue=checking.EXAMPLES)
 _runs.command(records.list_runs, name="list", help_epilogue=records.LIST_EXAMPLES)
 _runs.command(records.show_run, name="show", help_epilogue=records.SHOW_EXAMPLES)

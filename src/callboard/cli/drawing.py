@@ -133,7 +133,7 @@ def footer(state: Footer) -> Text:
     line.append(_first(state.status.replace("_", " ")), f"bold {_STYLES.get(state.status, 'red')}")
     facts = [
         f"{state.rounds} round{'s' * (state.rounds != 1)}",
-        f"{state.calls} call{'s' * (state.calls != 1)}",
+        f"{state.calls} call{'s' * (state.calls != 1)}{_unsuccessful(state)}",
     ]
     if state.started_at is not None and state.finished_at is not None:
         facts.append(seconds(max(0.0, state.finished_at - state.started_at)))
@@ -144,6 +144,12 @@ def footer(state: Footer) -> Text:
     if state.message:
         line.append("\n" + _indented(visible(state.message, KEPT)), "red")
     return line
+
+
+def _unsuccessful(state: Footer) -> str:
+    """How many calls did not succeed: a run completes with them all the same."""
+    told = ", ".join(f"{count} {status}" for status, count in state.unsuccessful.items())
+    return f" ({told})" if told else ""
 
 
 def _unit(name: str, count: int) -> str:

@@ -9,6 +9,7 @@ from callboard.conversation import Message, ToolCall
 _NOTHING = "The model called no tool, so there is no result to show."
 _INDENT = "  "
 _WIDTH = 60  # characters of an argument in a headline
+_DENIALS = ("permission.", "approval.")  # how codes of denials begin
 
 
 def rendered(messages: Sequence[Message]) -> str:
@@ -56,11 +57,16 @@ def _lines(value: Any) -> list[str]:
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
         if fields.get("ok") is False and "error" in fields:
-            return [f"failed: {fields['error']}"]
+            return [f"{_ended(fields.get('code'))}: {fields['error']}"]
         return [line for name, held in fields.items() for line in _field(f"{name}:", held)]
     if isinstance(value, list):
         return [line for item in cast("list[Any]", value) for line in _field("-", item)]
     return [json.dumps(value)]
+
+
+def _ended(code: Any) -> str:
+    """How a call ended that brought an error of this code: what was not allowed never ran, and has not failed."""
+    return "denied" if str(code).startswith(_DENIALS) else "failed"
 
 
 def _field(label: str, held: Any) -> list[str]:

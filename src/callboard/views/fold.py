@@ -261,7 +261,10 @@ def _close(state: RunState, card: Card, at: float | None, status: str) -> None:
     waiting = state.unbound.get((card.run, card.tool))
     if waiting and card in waiting:
         waiting.remove(card)
-    state.footer.calls += 1
+    footer = state.footer
+    footer.calls += 1
+    if status != "ok":
+        footer.unsuccessful[status] = footer.unsuccessful.get(status, 0) + 1
     state.history.append(card)
 
 

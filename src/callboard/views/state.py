@@ -81,7 +81,12 @@ Entry = Card | Said | Notice | Heading
 
 @dataclass(slots=True)
 class Footer:
-    """How the run stands."""
+    """How the run stands.
+
+    Attributes:
+        calls: how many have ended.
+        unsuccessful: how many of them ended otherwise than `ok`, by status.
+    """
 
     status: str = "running"
     reason: str | None = None
@@ -89,6 +94,7 @@ class Footer:
     rounds: int = 0
     usage: dict[str, int] = field(default_factory=dict[str, int])
     calls: int = 0
+    unsuccessful: dict[str, int] = field(default_factory=dict[str, int])
     started_at: float | None = None
     finished_at: float | None = None
 
