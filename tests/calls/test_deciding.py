@@ -153,9 +153,7 @@ async def test_edited_arguments_are_parsed_and_decided_again() -> None:
 
 async def test_an_edit_reaches_a_parser_of_the_tools_own_as_a_value_and_must_be_json() -> None:
     def edited(text: str) -> ToolRegistry:
-        own = SimpleNamespace(
-            id="own", kind="write", parse_input=repr, execute=lambda given, _: given, parse_output=str
-        )
+        own: Any = SimpleNamespace(id="own", kind="write", parse_input=repr, execute=str, parse_output=str)
         person = Person(lambda r: ApprovalAnswer(True, r.digest, arguments=text, by="ada"))
         return ToolRegistry(authorize=lambda _: Decision("ask"), approver=person).register(own)
 
