@@ -1,7 +1,10 @@
 """What tools leave alone, by whatever name it is called."""
 
+import fcntl
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from callboard.builtin.files import Workspace
 from callboard.builtin.files.listing import list_entries
 from callboard.builtin.files.reading import read_text
 from callboard.builtin.files.searching import search
-from callboard.builtin.files.writing import apply, plan_write
+from callboard.builtin.files.writing import apply, plan_edit, plan_write
 from callboard.errors import ToolError
 
 TOKEN = "the token of the person"
@@ -162,3 +165,72 @@ def test_something_that_became_protected_between_plan_and_write_is_kept(folder: 
         (folder / "conf").symlink_to("other")
         assert refused(lambda: apply(workspace, planned)).code == "file.protected"
     assert not list((folder / "other").iterdir())
+
+
+@pytest.fixture
+def kept(folder: Path) -> Iterator[Workspace]:
+    """A workspace with private records in it, and links of both kinds to them."""
+    (folder / "state").mkdir()
+    for name in ("callboard.db", "callboard.db-wal"):
+        (folder / "state" / name).write_text(TOKEN)
+    (folder / "same.db").hardlink_to(folder / "state/callboard.db")
+    (folder / "link.db").symlink_to("state/callboard.db")
+    (folder / "link").symlink_to("state")
+    (folder / "notes.md").write_text("nothing to hide")
+    files = [f"state/{name}" for name in ("callboard.db", "callboard.db-wal")]
+    with closing(Workspace(folder, private=["state", *files])) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "path", ["state/callboard.db", "STATE/callboard.db", "state/new.txt", "same.db", "link.db", "link/a"]
+)
+def test_what_is_private_is_neither_read_nor_written(kept: Workspace, folder: Path, path: str) -> None:
+    code = "file.link" if path.startswith("link") else "file.protected"
+    for use in (
+        lambda: read_text(kept, path),
+        lambda: read_text(kept, path, 1, 1),
+        lambda: search(kept, "token", path=path),
+        lambda: plan_edit(kept, path, TOKEN, "x"),
+        lambda: plan_write(kept, path, "x"),
+    ):
+        assert refused(use).code == code
+    assert (folder / "state/callboard.db").read_text() == TOKEN
+
+
+def test_what_is_private_is_passed_over_without_a_word(kept: Workspace) -> None:
+    assert search(kept, "token") == "no match for token in 1 file"
+    assert list_entries(kept) == "link (link)\nlink.db (link)\nnotes.md\nsame.db\nstate/"
+    assert "callboard.db" not in list_entries(kept, ".", "**/*")
+    for use in (lambda: list_entries(kept, "state"), lambda: search(kept, "token", path="state")):
+        error = refused(use)
+        assert error.code == "file.protected"
+        assert "no tool reads or writes it" in str(error)
+
+
+def test_what_becomes_private_is_not_read_either(folder: Path) -> None:
+    with closing(Workspace(folder, private=["state"])) as workspace:
+        assert refused(lambda: read_text(workspace, "state/callboard.db")).code == "file.protected"
+        (folder / "elsewhere").mkdir()
+        (folder / "elsewhere/callboard.db").write_text(TOKEN)
+        (folder / "state").symlink_to("elsewhere")
+        assert refused(lambda: read_text(workspace, "elsewhere/callboard.db")).code == "file.protected"
+        assert TOKEN not in search(workspace, "token")
+
+
+def test_no_tool_lets_go_of_the_locks_of_this_process(kept: Workspace, folder: Path) -> None:
+    database = folder / "state/callboard.db"
+    tries = f"import fcntl; fcntl.lockf(open({str(database)!r}, 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    with database.open("r+") as held:
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        for path in ("state/callboard.db", "same.db", "link.db"):
+            for use in (
+                lambda path=path: read_text(kept, path),
+                lambda path=path: search(kept, "token", path=path),
+                lambda path=path: plan_write(kept, path, "x"),
+            ):
+                assert refused(use).hint
+        assert TOKEN not in search(kept, "token")
+        command = [sys.executable, "-c", tries]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert "BlockingIOError" in done.stderr

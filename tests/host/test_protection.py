@@ -121,6 +121,49 @@ async def test_what_would_run_at_the_next_start_is_protected(
     assert "file.protected" not in beside
 
 
+async def answered(host: Host, tool: str, arguments: dict[str, Any], **options: Any) -> str:
+    """What the model is told when it calls the tool."""
+    model = ScriptedModel([call(tool, **arguments), text("done")])
+    await host.run("look", model=model, **options)
+    return next(m["content"] for m in model.requests[1].messages if m["role"] == "tool")
+
+
+@pytest.mark.parametrize("state", ["state", ".callboard", "deep/er/state", "../outside"])
+async def test_the_records_of_other_runs_are_not_read_wherever_they_are(folder: Path, state: str) -> None:
+    (folder / "callboard.toml").write_text(FREE + f'[state]\nfolder = "{state}"\n')
+
+    async with Host(folder) as host:
+        await host.run("the word is xylophone", model=ScriptedModel([text("done")]))
+        (folder / "same.db").hardlink_to(folder / state / "callboard.db")
+        (folder / "same.db-wal").hardlink_to(folder / state / "callboard.db-wal")
+        answers = [
+            await answered(host, "read_file", {"path": path})
+            for path in ("same.db", "same.db-wal", f"{state}/callboard.db", f"{state}/.gitignore")
+        ]
+        searched = await answered(host, "search_files", {"text": "xylo"})
+        elsewhere = await answered(host, "read_file", {"path": "same.db"}, workspace=folder.parent / "link")
+
+    assert ["file.protected" in answer for answer in answers[:2]] == [True, True]
+    for answer in answers[2:]:
+        assert "file.outside" in answer if state.startswith("..") else "file.protected" in answer
+    assert "no match for xylo in 1 file" in searched
+    assert "left out" not in searched
+    assert "file.protected" in elsewhere
+
+
+async def test_in_a_workspace_that_is_the_state_folder_only_the_records_are_private(folder: Path) -> None:
+    (folder / "callboard.toml").write_text('[state]\nfolder = "kept"\n')
+    (folder / "kept").mkdir()
+    (folder / "kept" / "notes.md").write_text("mine")
+
+    async with Host(folder) as host:
+        database = await answered(host, "read_file", {"path": "callboard.db"}, workspace=folder / "kept")
+        notes = await answered(host, "read_file", {"path": "notes.md"}, workspace=folder / "kept")
+
+    assert "file.protected" in database
+    assert "mine" in notes
+
+
 async def test_a_state_folder_that_is_the_workspace_leaves_other_files_alone(tmp_path: Path) -> None:
     (tmp_path / "callboard.toml").write_text(FREE + '[state]\nfolder = "kept"\n')
     (tmp_path / "kept").mkdir()

@@ -19,7 +19,7 @@ from callboard.host.loading import load_tools, once
 from callboard.host.policy import HostPolicy, Writes
 from callboard.host.profiles import check_tools
 from callboard.host.profiles import profile as find_profile
-from callboard.host.protection import protected
+from callboard.host.protection import private, protected
 from callboard.host.recording import Ledger
 from callboard.host.registry import RecordedRegistry
 from callboard.host.result import RunResult
@@ -256,6 +256,8 @@ class Host:
     def _files(self, folder: Path) -> Toolset:
         workspace = self._workspaces.get(folder)
         if workspace is None:
-            held = protected(folder.resolve(), self.config)
-            workspace = self._workspaces[folder] = Workspace(folder, protected=held)
+            root, config = folder.resolve(), self.config
+            workspace = self._workspaces[folder] = Workspace(
+                folder, protected=protected(root, config), private=private(root, config)
+            )
         return Toolset("files", file_tools(workspace))

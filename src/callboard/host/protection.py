@@ -1,15 +1,15 @@
-"""What no tool may write in a workspace: what decides about tools, and what runs at the next start."""
+"""What no tool may write, or even read: what decides about tools, what runs at the next start, records."""
 
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import callboard
 from callboard.config import CONFIG, PROFILES, Config
 
 # What the store keeps in its folder, with what SQLite keeps beside it.
-_STORE = ("callboard.db", "callboard.db-wal", "callboard.db-shm", "owners")
+_STORE = ("callboard.db", "callboard.db-wal", "callboard.db-shm", "callboard.db-journal", "owners")
 
 
 def protected(root: Path, config: Config) -> list[str]:
@@ -18,7 +18,7 @@ def protected(root: Path, config: Config) -> list[str]:
     They are compared by where they really are: a link, a `..` or another spelling changes nothing.
 
     - `callboard.toml` and `profiles` right below the root: whoever starts Callboard there obeys them;
-    - the file, profiles and state of this configuration, wherever they are;
+    - the file and profiles of this configuration, wherever they are;
     - the Python environment, Callboard itself, and the modules that `tools` made this process load: what is
       written there runs with the next start. So would a new module with the name of a loaded one.
 
@@ -35,7 +35,23 @@ def protected(root: Path, config: Config) -> list[str]:
         held += _modules(config.folder)
         names.update(_shadows(config.folder.resolve(), root))
     names.update(path for each in held for path in _relative(each, root))
-    return sorted(names.union(_state(config.state_folder, root)))
+    return sorted(names)
+
+
+def private(root: Path, config: Config) -> list[str]:
+    """What file tools must not even open: the records of this host, relative to `root` where they are in it.
+
+    The state folder; where it is the workspace itself, or around it, the files in it. These are named in any
+    case: a workspace may hold a hard link to the database, and closing that would drop the store's locks.
+
+    Args:
+        root: the workspace, as a path without links.
+        config: this host's configuration.
+    """
+    folder = config.state_folder.resolve()
+    files = [folder / name for name in _STORE]
+    held = files if root.is_relative_to(folder) else [folder, *files]
+    return [str(path.relative_to(root) if path.is_relative_to(root) else path) for path in held]
 
 
 def _relative(path: Path, root: Path) -> Iterator[str]:
@@ -45,13 +61,6 @@ def _relative(path: Path, root: Path) -> Iterator[str]:
             yield str(real.relative_to(root))
         elif root.is_relative_to(real):
             yield "."
-
-
-def _state(folder: Path, root: Path) -> Iterable[str]:
-    """The state folder; where it is the workspace itself, or around it, the files in it."""
-    if root.is_relative_to(folder.resolve()):
-        return [name for file in _STORE for name in _relative(folder / file, root)]
-    return _relative(folder, root)
 
 
 def _environment(root: Path) -> Iterator[Path]:

@@ -48,11 +48,11 @@ class _Search:
     stopped: str | None = None
 
     def file(self, guard: Guard, parent: int, parts: Parts) -> None:
-        """Look through one file of a walk; one that can't be opened or is gone is passed over."""
+        """Look through one file of a walk; one that is held, gone or can't be opened is passed over."""
         try:
             fd = guard.file(parent, parts[-1], joined(parts))
-        except ToolError:
-            self.skipped += 1
+        except ToolError as error:
+            self.skipped += error.code != "file.protected"  # what is held is no part of what is searched
             return
         try:
             self.opened(fd, joined(parts))

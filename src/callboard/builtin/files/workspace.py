@@ -39,12 +39,19 @@ class Workspace:
         protected: files and folders, absolute or relative to `root`, that no tool may write, by whatever name
             they can be reached. They need not exist. `.git` and `.callboard` are neither read nor written,
             at any depth.
+        private: likewise, what no tool may read either. It is not even opened.
 
     Raises:
         ConfigError: `root` is no folder that can be opened.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, protected: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        protected: Iterable[str] = (),
+        private: Iterable[str] = (),
+    ) -> None:
         self.root = Path(root).absolute()
         try:
             self._fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -53,8 +60,11 @@ class Workspace:
                 f"the workspace {shown(str(self.root))} can't be opened: {error.strerror}",
                 hint="name a folder that exists and that this user may read",
             ) from error
-        self._protected = tuple(protected)
-        self._held = frozenset(_held(os.path.realpath(root), self._protected))
+        self._private = tuple(private)
+        self._protected = (*self._private, *protected)
+        real = os.path.realpath(root)
+        self._never_read = frozenset(_held(real, self._private))
+        self._never_written = frozenset(_held(real, self._protected))
         self._lock = threading.Lock()
         status = os.fstat(self._fd)
         self.lock_name = f"files:{status.st_dev}:{status.st_ino}"
@@ -86,10 +96,11 @@ class Workspace:
         """The components of a path, checked by text alone.
 
         Raises:
-            ToolError: `file.outside`, `file.bad_path`, or `file.protected` for `.git` and `.callboard`.
+            ToolError: `file.outside`, `file.bad_path`, or `file.protected` for `.git`, `.callboard` and what
+                is private.
         """
         parts = split(path, str(self.root))
-        if any(is_internal(part) for part in parts):
+        if any(is_internal(part) for part in parts) or _is_below(parts, self._never_read):
             raise protection(path, "reads or writes it")
         return parts
 
@@ -102,15 +113,14 @@ class Workspace:
         parts = self.parts(path)
         if not parts:
             raise ToolError("the workspace folder itself is no file", code="file.is_folder")
-        names = tuple(folded(part) for part in parts)
-        if any(names[:depth] in self._held for depth in range(len(names) + 1)):
+        if _is_below(parts, self._never_written):
             raise protection(path, "writes it")
         return parts
 
     def for_reading(self) -> Guard:
         """What one call that reads leaves alone."""
         with self._opened_root() as root:
-            return reading(root)
+            return reading(root, self._private)
 
     def for_writing(self) -> Guard:
         """What one call that writes leaves alone."""
@@ -169,6 +179,11 @@ class Workspace:
             yield fd
         finally:
             os.close(fd)
+
+
+def _is_below(parts: Parts, held: frozenset[Parts]) -> bool:
+    names = tuple(folded(part) for part in parts)
+    return any(names[:depth] in held for depth in range(len(names) + 1))
 
 
 def _held(root: str, paths: Iterable[str]) -> Iterator[Parts]:
