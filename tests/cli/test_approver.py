@@ -186,10 +186,10 @@ async def test_two_questions_are_asked_one_after_the_other() -> None:
         assert shown.pauses == ["paused", "drawing"] * 2
 
 
-async def test_without_a_terminal_everything_is_denied_with_the_way_out() -> None:
+async def test_without_a_terminal_everything_is_denied_with_the_reason() -> None:
     answer = await nobody().ask(REQUEST)
     assert not answer.allowed
-    assert "--yes or --answers FILE" in answer.reason
+    assert answer.reason == "nobody could be asked: there is no terminal"
     assert not Keyboard(io.StringIO()).usable
 
 

@@ -20,6 +20,7 @@ from callboard import tool
 @tool(mode="read")
 def add(a: int, b: int) -> int:
     """Add two numbers."""
+    print("adding")
     return a + b
 '''
 
@@ -74,7 +75,7 @@ def test_a_run_as_json_is_one_object_a_line(folder: Path, command: Command) -> N
     assert lines[-1] == {**lines[-1], "type": "run.result", "status": "completed", "text": "It is 3."}
     with open_store(folder / ".callboard") as store:
         assert lines[1:-1] == list(store.events.of(lines[0]["id"]))
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, "adding\n")
 
 
 def test_without_a_terminal_a_write_is_denied_and_the_run_goes_on(folder: Path, command: Command) -> None:
@@ -82,6 +83,8 @@ def test_without_a_terminal_a_write_is_denied_and_the_run_goes_on(folder: Path, 
     assert done.code == 0
     assert "denied     write_file" in done.out
     assert "nobody could be asked: there is no terminal" in done.out
+    assert "--yes allows every call that asks" in done.out
+    assert "do not try the same call again" not in done.out
     assert "completed  2 rounds, 1 call (1 denied), " in done.out
     assert not (folder / "out.txt").exists()
     assert recorded(folder) == ("completed", [("write_file", "denied")])

@@ -56,6 +56,10 @@ def test_everything_that_would_run_is_shown() -> None:
 """)
 
 
+def test_a_call_that_no_agent_made_names_none() -> None:
+    assert shown(request({}, agent=None)).splitlines()[1] == "  tool      write_file (write)"
+
+
 def test_hidden_characters_show_in_the_reading_form_and_in_the_exact_text() -> None:
     asked = request('{"path":"abc\u202egpj.sh","content":"one\\u001b[2Jtwo\\nthree\u200b"}')
     text = shown(asked)

@@ -206,6 +206,7 @@ def test_ctrl_c_ends_a_call_from_the_command_line(folder: Path) -> None:
         wait_for((folder / "begun").exists)
         terminal.types("\x03")
         assert terminal.end() == 130
+        assert "stopping: the call is being ended" in terminal.plain
         assert "[call.cancelled]" in terminal.plain
     with open_store(folder / ".callboard") as store:
         assert [call["status"] for call in store.calls.list()] == ["cancelled"]

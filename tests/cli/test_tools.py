@@ -35,10 +35,24 @@ def mail(to: str) -> str:
     return f"mailed\\x1b[2J {to}"
 
 @tool(mode="read")
+def loud() -> int:
+    """Say it, too."""
+    print("it is 3")
+    return 3
+
+@tool
+def save(text: str) -> str:
+    """Save a text."""
+    return text
+
+@tool(mode="read")
 def fail() -> None:
     """Never works."""
     raise ToolError("it is broken", code="my.code", hint="repair it")
 '''
+
+
+NAMES = ("add", "mail", "fail", "loud", "save")
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +60,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     module = f"tools_{uuid.uuid4().hex}"
     (tmp_path / f"{module}.py").write_text(TOOLS)
     (tmp_path / "callboard.toml").write_text(
-        f'tools = ["{module}:add", "{module}:mail", "{module}:fail"]\n',
+        "tools = [" + ", ".join(f'"{module}:{name}"' for name in NAMES) + "]\n",
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -68,6 +82,8 @@ def test_tools_are_listed_with_mode_and_purpose(here: Path, capsys: pytest.Captu
         "fail          read   Never works.",
     ]
     assert [line.split()[0] for line in lines[4:]] == [
+        "loud",
+        "save",
         "list_files",
         "read_file",
         "search_files",
@@ -157,7 +173,36 @@ def test_what_a_tool_says_of_its_failure_is_shown(capsys: pytest.CaptureFixture[
 
 def test_a_write_is_denied_where_nobody_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tools", "call", "mail", "to=ann"]) == 1
-    assert "nobody could be asked" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "error: nobody could be asked: there is no terminal [approval.denied]\n"
+        "hint: --yes allows every call that asks, --answers FILE those that it lists\n"
+    )
+
+
+def test_a_denial_gives_people_no_advice_that_is_meant_for_models(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "answers.toml").write_text("")
+    assert main(["tools", "call", "mail", "to=ann", "--answers", "answers.toml"]) == 1
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "error: answers.toml does not list exactly this call [approval.denied]"
+    ]
+
+
+def test_what_a_tool_prints_is_no_part_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tools", "call", "loud", "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["value"] == 3
+    assert said.err == "it is 3\n"
+
+
+def test_a_write_without_a_preview_says_what_its_simulation_is_worth(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = printed(capsys, "tools", "call", "save", "text=x", "--simulate").splitlines()
+    assert said[1:] == [
+        "simulated: it was not run. It has no preview, so what it would have done is not known"
+    ]
 
 
 def test_a_write_runs_with_yes_or_an_answer_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from callboard.types import ApprovalAnswer, ApprovalRequest, Approver
 if TYPE_CHECKING:
     from rich.console import Console
 
+NOBODY = "nobody could be asked: there is no terminal"  # the reason of a denial; `drawing.step` knows it
 _PATIENCE = 5  # answers that are neither yes nor no
 
 
@@ -91,7 +92,7 @@ def nobody() -> Approver:
     """What answers where nobody can be asked."""
     return Fixed(
         allowed=False,
-        reason="nobody could be asked: there is no terminal (--yes or --answers FILE answer instead)",
+        reason=NOBODY,
         by="callboard",
     )
 

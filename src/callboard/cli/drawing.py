@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from rich.text import Text
 
+from callboard.cli.approver import NOBODY
 from callboard.cli.visible import visible
 from callboard.views import Card, Entry, Footer, Heading, Notice, Said
 
@@ -62,11 +63,21 @@ def finished(card: Card) -> Text:
         line.append(
             "\n" + _indented(f"{visible(card.error, KEPT)} [{visible(card.code or status, '')}]"), "red"
         )
-        if card.hint:
-            line.append("\n" + _indented(visible(card.hint, KEPT)), "dim")
+        hint = step(card.code, card.error, card.hint)
+        if hint:
+            line.append("\n" + _indented(visible(hint, KEPT)), "dim")
     elif card.result is not None:
         line.append("\n" + _indented(visible(readable(card.result), KEPT)), "dim")
     return line
+
+
+def step(code: str | None, error: str, hint: str | None) -> str | None:
+    """The next step for a person: the hint of a denial speaks to the model that made the call."""
+    if code != "approval.denied":
+        return hint
+    return (
+        "--yes allows every call that asks, --answers FILE those that it lists" if error == NOBODY else None
+    )
 
 
 def unfinished(card: Card, now: float) -> Text:

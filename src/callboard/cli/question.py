@@ -26,12 +26,8 @@ def question(request: ApprovalRequest, *, everything: bool = False) -> Question:
     """Tool, agent, reasons, the arguments to read, and exactly the JSON text that would run."""
     text = Text()
     _row(text, "", Text.assemble(_shown(request.tool_id, "bold"), " wants to run"), mark="?")
-    agent = request.agent or "main"
-    _row(
-        text,
-        "tool",
-        Text.assemble(_shown(f"{request.tool_id} ({request.kind})"), _shown(f", called by {agent}")),
-    )
+    caller = f", called by {request.agent}" if request.agent else ""
+    _row(text, "tool", _shown(f"{request.tool_id} ({request.kind}){caller}"))
     if request.principal is not None:
         _row(text, "for", _shown(" of ".join(part for part in request.principal if part)))
     if request.description:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ A call that asks is shown exactly as it would run: a allows it, Enter denies it.
 _FRAME = 0.1
 _SHOW_CURSOR = b"\x1b[?25h"
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_STOPPING = "stopping: the run is being ended; Ctrl-C again ends it at once"
+_STOPPING = "stopping: the {} is being ended; Ctrl-C again ends it at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ async def execute(order: Order) -> int:
         )
         workspace = str(order.workspace or host.config.folder)
         opening = Opening(handle.id, handle.model.name, handle.model.reason, order.profile, workspace)
-        with interrupts(shown, lambda: handle.cancel("user_stopped")):
+        # what a tool prints is no part of the JSON
+        printed = contextlib.redirect_stdout(sys.stderr) if order.as_json else contextlib.nullcontext()
+        with printed, interrupts(shown, lambda: handle.cancel("user_stopped"), "run"):
             try:
                 shown.open(opening)
                 result = await follow(handle, shown)
@@ -169,8 +172,8 @@ async def _tick(shown: "Surface") -> None:
 
 
 @contextlib.contextmanager
-def interrupts(shown: "Surface", stop: Callable[[], object]) -> Generator[None]:
-    """The first Ctrl-C, SIGTERM or SIGHUP stops the run, which ends and is recorded; the second kills it.
+def interrupts(shown: "Surface", stop: Callable[[], object], what: str) -> Generator[None]:
+    """The first Ctrl-C, SIGTERM or SIGHUP stops the run or call, which is recorded; the second kills it.
 
     Plain signal handlers, not the loop's own: the second one works while a tool holds up the loop. What this
     process was started to ignore (`nohup`) stays ignored.
@@ -181,7 +184,7 @@ def interrupts(shown: "Surface", stop: Callable[[], object]) -> Generator[None]:
     def begin() -> None:
         stop()
         with contextlib.suppress(OSError):  # the terminal may be what went away
-            shown.tell(_STOPPING)
+            shown.tell(_STOPPING.format(what))
 
     def interrupted(*_: object) -> None:
         nonlocal pressed

@@ -2,7 +2,9 @@
 
 import asyncio
 import json as jsonlib
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -41,6 +43,12 @@ Examples:
 
 The call passes the gate like a model's: it is checked, decided and recorded, and may ask you.
 """
+
+_UNKNOWN = {
+    "ok": True,
+    "simulated": True,
+    "unvalidated": True,
+}  # the gate's word for a write without a preview
 
 Name = Annotated[str, Parameter(help="The tool's id.")]
 
@@ -142,7 +150,9 @@ async def _call(
         raw = arguments_of(words, {} if tool is None else tool.input_schema)
         execution = ExecutionOptions(abort=abort, approver=approver, simulate=simulate)
         try:
-            with interrupts(shown, abort.set):
+            # what a tool prints is no part of the JSON
+            printed = redirect_stdout(sys.stderr) if as_json else nullcontext()
+            with printed, interrupts(shown, abort.set, "call"):
                 result = await host.registry.invoke_async(name, raw, execution=execution)
         except ToolError as error:
             if isinstance(error, Unavailable) and tool is None:
@@ -164,6 +174,10 @@ def _print_result(result: "ToolResult[Any]", *, as_json: bool) -> None:
 
     if not as_json:
         print_text(result.text)
+        if result.value == _UNKNOWN:
+            print_text(
+                "simulated: it was not run. It has no preview, so what it would have done is not known"
+            )
         return
     record = call_event_to_json(result.invocation)
     value = None if record["result"] is None else jsonlib.loads(record["result"])
@@ -174,7 +188,9 @@ def _print_failure(error: Any, *, as_json: bool) -> None:
     from callboard.events import call_event_to_json  # noqa: PLC0415 - loaded by the call anyway
 
     if not as_json:
-        print_error(f"{error} [{error.code}]", hint=error.hint)
+        from callboard.cli.drawing import step  # noqa: PLC0415 - rich, loaded by the call anyway
+
+        print_error(f"{error} [{error.code}]", hint=step(error.code, str(error), error.hint))
         return
     record = None if error.invocation is None else call_event_to_json(error.invocation)
     print_json({"ok": False, "error": str(error), "code": error.code, "hint": error.hint, "record": record})

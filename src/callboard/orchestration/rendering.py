@@ -65,7 +65,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def _ended(code: Any) -> str:
-    """How a call ended that brought an error of this code: what was not allowed never ran, and has not failed."""
+    """How a call ended, by the code of its error: what was not allowed never ran, and has not failed."""
     return "denied" if str(code).startswith(_DENIALS) else "failed"
 
 
