@@ -56,6 +56,10 @@ def test_every_help_has_examples(command: list[str], capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["run", "Order", "2", "copies"], "the prompt is one text, and there is more: 2 copies"),
+        (["run", "x", "--model", "opnai:x"], "no model is called 'opnai:x'; close to it: openai"),
+        (["run", "x", "--model", "openai:x"], "openai:x needs a key"),
+        (["runs", "lst"], "callboard runs does not take 'lst'"),
         (["rn"], 'Unknown command "rn". Did you mean "run"?'),
         (["run"], "PROMPT requires an argument"),
         (["run", ""], "the prompt is empty"),
@@ -77,6 +81,7 @@ def test_wrong_usage_is_one_line_and_code_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert main(arguments) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("error: ")
@@ -85,13 +90,30 @@ def test_wrong_usage_is_one_line_and_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["rn"], "callboard --help shows how"),
+        (["run"], "callboard run --help shows how"),
+        (["run", "x", "--nope"], "callboard run --help shows how"),
+        (["run", "Order", "copies"], 'put all of it in quotes: callboard run "..."'),
+        (["runs", "show", "a", "b"], "callboard runs show --help shows how"),
+    ],
+)
+def test_wrong_usage_leads_to_the_help_of_the_command_at_hand(
+    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"hint: {hint}"
+
+
 def test_a_wrong_configuration_is_code_2_and_named(tmp_path: Path) -> None:
     (tmp_path / "callboard.toml").write_text("[policy]\nwrite = 'never'\n")
     done = run("calls", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"error: {tmp_path}/callboard.toml: policy.write: must be 'allow', 'ask' or 'deny', not 'never'\n"
-        "hint: every key is explained in docs/configuration.md\n"
+        "hint: docs/configuration.md in Callboard's repository explains every key\n"
     )
     assert "Traceback" in run("calls", cwd=tmp_path, CALLBOARD_DEBUG="1").stderr
 

@@ -4,6 +4,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from callboard.cli import main
 from callboard.store import open_store
 from tests.cli.driver import Scripted
 
+REAL_HOST = host.Host
 TOOLS = '''
 from callboard import tool
 
@@ -134,6 +136,19 @@ def test_a_limit_has_an_exit_code_of_its_own(folder: Path, command: Command) -> 
     assert done.code == 3
     assert "budget exhausted  " in done.out
     assert recorded(folder)[0] == "budget_exhausted"
+
+
+def test_a_local_model_that_is_not_installed_is_wrong_configuration(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> Distribution:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(host, "Host", REAL_HOST)
+    monkeypatch.setattr("callboard.models.engine.distribution", missing)
+    done = command("add", "--model", "local")
+    assert done.code == 2
+    assert "the embedded model is not installed" in done.out + done.err
 
 
 def test_an_unknown_profile_is_wrong_usage(command: Command) -> None:

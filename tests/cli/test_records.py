@@ -97,6 +97,8 @@ r1   1970-01-01 00:16:40  completed              loop     scripted  what is in n
 """)
     assert printed(capsys, "runs", "list", "--status", "failed,cancelled").count("\n") == 2
     assert printed(capsys, "runs", "list", "--limit", "1").count("\n") == 2
+    assert printed(capsys, "runs") == printed(capsys, "runs", "list")
+    assert printed(capsys, "runs", "--limit", "1").count("\n") == 2
     runs = json.loads(printed(capsys, "runs", "list", "--json"))
     assert [(run["id"], run["status"], run["message"]) for run in runs] == [
         ("r2", "failed", "no key"),

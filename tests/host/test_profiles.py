@@ -38,6 +38,11 @@ async def test_a_profile_that_is_not_there_is_named_with_what_is_close(tmp_path:
         ("max_rounds = 0", "max_rounds: must be greater than or equal to 1, not 0"),
         ('max_rounds = "5"', "max_rounds: must be a whole number, not '5'"),
         ('text_ends = "no"', "text_ends: must be true or false, not 'no'"),
+        (
+            'instructions = "x"',
+            "instructions: there is no such key; did you mean 'prompt'? (the keys here are mode, prompt, model, "
+            "tools, text_ends, max_rounds, seconds, streak, max_repeats, writes)",
+        ),
         ("prompt = 3", "prompt: must be a text in quotes, not 3"),
         ("seconds = 1e308", "seconds: must be less than or equal to 86400, not 1e+308"),
         ('writes = "never"', "writes: must be 'ask' or 'allow', not 'never'"),

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from callboard import __version__
 from callboard.cli import checking, records, run, tools
 from callboard.cli.exits import FAILED, STOPPED, USAGE
 from callboard.cli.output import debugging, print_error
-from callboard.errors import CallboardError, ConfigError
+from callboard.errors import CallboardError, ConfigError, ModelError
 
 _EXITS = """\
 
@@ -48,7 +48,7 @@ app = App(
     result_action="return_value",
 )
 _tools = _group("tools", "The tools that a run could call.", tools.EXAMPLES)
-_runs = _group("runs", "The runs that were recorded.", records.EXAMPLES)
+_runs = _group("runs", "The runs that were recorded; without a command, they are listed.", records.EXAMPLES)
 
 app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _RUN_EXITS)
 app.command(_tools)
@@ -58,6 +58,7 @@ _tools.command(tools.list_tools, name="list", help_epilogue=tools.LIST_EXAMPLES)
 _tools.command(tools.show_tool, name="show", help_epilogue=tools.SHOW_EXAMPLES)
 _tools.command(tools.call_tool, name="call", help_epilogue=tools.CALL_EXAMPLES + _CALL_EXITS)
 _tools.command(checking.check_file, name="check", help_epilogue=checking.EXAMPLES)
+_runs.default(records.list_runs)
 _runs.command(records.list_runs, name="list", help_epilogue=records.LIST_EXAMPLES)
 _runs.command(records.show_run, name="show", help_epilogue=records.SHOW_EXAMPLES)
 
@@ -67,25 +68,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an odd encoding never ends a run
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        done = app(sys.argv[1:] if arguments is None else list(arguments))
+        done = app(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return STOPPED
     except Exception as error:
         if debugging() and not isinstance(error, CallboardError | CycloptsError):
             raise
-        return _failed(error)
+        return _failed(error, app.parse_commands(words)[0])
     return done if isinstance(done, int) else 0
 
 
-def _failed(error: Exception) -> int:
-    """Say what went wrong; returns the exit code."""
+def _failed(error: Exception, command: Sequence[str]) -> int:
+    """Say what went wrong with this command; returns the exit code."""
+    named = " ".join(("callboard", *command))
     match error:
-        case CycloptsError():
-            print_error(error, hint="callboard --help, or --help after a command, shows how")
+        case UnusedCliTokensError(unused_tokens=list(unused)) if named == "callboard run":
+            print_error(
+                f"the prompt is one text, and there is more: {' '.join(unused)}",
+                hint=f'put all of it in quotes: {named} "..."',
+            )
             return USAGE
-        case ConfigError():
+        case UnusedCliTokensError(unused_tokens=list(unused)):
+            print_error(f"{named} does not take {' '.join(unused)!r}", hint=f"{named} --help shows how")
+            return USAGE
+        case CycloptsError():
+            print_error(error, hint=f"{named} --help shows how")
+            return USAGE
+        case ConfigError() | ModelError():  # a model that can't be opened; one that fails ends its run
             print_error(error)
             return USAGE
         case CallboardError():

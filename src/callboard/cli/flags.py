@@ -9,9 +9,7 @@ from cyclopts import CycloptsError, Parameter, validators
 
 AsJson = Annotated[
     bool,
-    Parameter(
-        name="--json", negative="", show_default=False, help="Print JSON, as docs/terminal.md describes it."
-    ),
+    Parameter(name="--json", negative="", show_default=False, help="Print JSON, for programs."),
 ]
 ConfigPath = Annotated[
     Path | None,

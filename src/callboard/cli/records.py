@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 Examples:
-  callboard runs list
+  callboard runs
   callboard runs show 3f9a
 """
 LIST_EXAMPLES = """\

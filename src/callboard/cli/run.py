@@ -109,7 +109,7 @@ async def execute(order: Order) -> int:
             except OSError:
                 handle.cancel("output_closed")  # nobody sees what it does: `callboard run ... | head`
                 raise
-    return of_run(result.status)
+    return of_run(result.status, result.reason)
 
 
 def who_answers(asking: Asking, shown: "Surface") -> "Approver":

@@ -33,7 +33,9 @@ _PATTERNS = {
 def explain(error: ValidationError, file: Path, origins: Mapping[str, Path]) -> ConfigError:
     """One error for all that is wrong, a line each; `origins` are the files of profiles by name."""
     lines = [_line(detail, file, origins) for detail in error.errors(include_url=False)]
-    return ConfigError("\n".join(lines), hint="every key is explained in docs/configuration.md")
+    return ConfigError(
+        "\n".join(lines), hint="docs/configuration.md in Callboard's repository explains every key"
+    )
 
 
 def _line(detail: ErrorDetails, file: Path, origins: Mapping[str, Path]) -> str:

@@ -21,6 +21,7 @@ _KINDS = {
     "float_type": "a number",
     "frozen_set_type": 'an array, such as ["a", "b"]',
 }
+_PROMPTS = ("instructions", "system", "system_prompt")  # what others call it
 
 
 class Profile(LoopConfig):
@@ -51,7 +52,7 @@ def profile(name: str, config: Config) -> Profile:
         where = _place(name, config)
         raise ConfigError(
             "\n".join(f"{where}{_problem(detail)}" for detail in error.errors(include_url=False)),
-            hint="every key of a profile is explained in docs/configuration.md",
+            hint="docs/configuration.md in Callboard's repository explains every key of a profile",
         ) from None
 
 
@@ -93,7 +94,8 @@ def _problem(detail: ErrorDetails) -> str:
     key, kind, given = ".".join(map(str, detail["loc"])), detail["type"], detail["input"]
     if kind == "extra_forbidden":
         legal = list(Profile.model_fields)
-        return f"{key}: there is no such key{_meant(key, legal)} (the keys here are {', '.join(legal)})"
+        meant = "; did you mean 'prompt'?" if key in _PROMPTS else _meant(key, legal)
+        return f"{key}: there is no such key{meant} (the keys here are {', '.join(legal)})"
     if kind == "literal_error":
         return f"{key}: must be {detail.get('ctx', {})['expected']}, not {_shown(given)}"
     if kind in _KINDS:
