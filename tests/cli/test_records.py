@@ -126,7 +126,7 @@ ok         add a=1 b=2  (simulated, repaired, 12 ms)
            3
 note       `odd` can't be expressed [tool.left_out]
 | Done: 3.
-completed  2 rounds, 3 calls, 21.0 s, 11 output tokens
+completed  2 rounds, 3 calls (1 denied), 21.0 s, 11 output tokens
 """)
 
 
@@ -238,7 +238,7 @@ asked:
 | go
 interrupted  read_file path="a"
 unknown    write_file path="a"
-interrupted  process.ended, 0 rounds, 2 calls
+interrupted  process.ended, 0 rounds, 2 calls (1 interrupted, 1 unknown)
            the process that ran it ended without a word
 """)
     _, write, read = printed(capsys, "calls", "--status", "unknown,interrupted").splitlines()

@@ -7,6 +7,7 @@ import pytest
 from callboard import Host, tool
 from callboard.config import load
 from callboard.errors import ConfigError
+from callboard.host.profiles import Profile
 from callboard.testing import ScriptedModel, call, text
 
 
@@ -40,8 +41,9 @@ async def test_a_profile_that_is_not_there_is_named_with_what_is_close(tmp_path:
         ('text_ends = "no"', "text_ends: must be true or false, not 'no'"),
         (
             'instructions = "x"',
-            "instructions: there is no such key; did you mean 'prompt'? (the keys here are mode, prompt, model, "
-            "tools, text_ends, max_rounds, seconds, streak, max_repeats, writes)",
+            "instructions: there is no such key; did you mean 'prompt'? (the keys here are "
+            + ", ".join(Profile.model_fields)
+            + ")",
         ),
         ("prompt = 3", "prompt: must be a text in quotes, not 3"),
         ("seconds = 1e308", "seconds: must be less than or equal to 86400, not 1e+308"),
