@@ -1,6 +1,7 @@
 """`callboard tools check`: what works, what does not and why, and what models would see."""
 
 import json
+import uuid
 from pathlib import Path
 
 import pytest
@@ -109,8 +110,29 @@ def test_a_file_that_gives_no_tools_says_why(
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "none.py: FileNotFoundError" in checked(tmp_path / "none.py", capsys, code=1)
-    assert "is no Python file" in checked(tmp_path / "notes.md", capsys, code=1)
+    (tmp_path / "notes.md").write_text("")
+    (tmp_path / "stock.py").write_text("")
+    hint = "hint: name a Python file, such as mytools.py, or what a module holds, such as mytools:registry\n"
+    assert f"none.md: there is no such file\n{hint}" in checked(tmp_path / "none.md", capsys, code=1)
+    assert f"stock.py'?\n{hint}" in checked(tmp_path / "stock", capsys, code=1)
+    assert f"notes.md: it is no Python file\n{hint}" in checked(tmp_path / "notes.md", capsys, code=1)
+
+
+def test_what_a_module_holds_is_checked_as_the_configuration_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = f"tools_{uuid.uuid4().hex}"
+    (tmp_path / f"{module}.py").write_text(
+        "from callboard import tool\n"
+        "from callboard.registry import Toolset\n"
+        "def plain() -> int:\n    'Give one.'\n    return 1\n"
+        "toolset = Toolset('set', [tool(name='two')(plain)], prefix='set')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert checked(Path(f"{module}:plain"), capsys).startswith("plain (write)\n  Give one.\n")
+    assert checked(Path(f"{module}:toolset"), capsys).startswith("set-two (write)\n")
+    said = checked(Path(f"{module}:plian"), capsys, code=1)
+    assert f"error: {module}:plian: {module!r} has no 'plian'; did you mean 'plain'?\nhint: " in said
 
 
 def test_tools_of_lists_registries_and_of_the_seeds_shape_are_found(

@@ -44,6 +44,8 @@ async def test_tools_of_the_configuration(tmp_path: Path, names: str, found: set
     [
         ("no_such_module_x:y", "no module 'no_such_module_x'"),
         ("things_b:nothing", "has no 'nothing'"),
+        ("things_b:registri", "'things_b' has no 'registri'; did you mean 'registry'?"),
+        ("thing_b:registry", "there is no module 'thing_b'; did you mean 'things_b'?"),
         ("things_b:number", "holds no tools"),
         ("things_broken:x", "importing 'things_broken' failed"),
     ],
@@ -53,9 +55,10 @@ async def test_what_the_configuration_names_wrongly_is_named(tmp_path: Path, nam
     (tmp_path / "things_broken.py").write_text("1 / 0")
     (tmp_path / "callboard.toml").write_text(f'tools = ["{name}"]\n')
 
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=message) as refused:
         async with Host(tmp_path):
             pass
+    assert str(refused.value).startswith(f"{tmp_path}/callboard.toml: tools[0]: ")
 
 
 async def test_a_tool_that_is_named_beside_its_registry_is_there_once(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -16,6 +17,7 @@ from cyclopts import Parameter
 from callboard.cli.exits import DONE, FAILED
 from callboard.cli.flags import AsJson
 from callboard.cli.output import print_json, print_text
+from callboard.errors import ConfigError
 
 if TYPE_CHECKING:
     from callboard.tools import Export, RegisteredTool
@@ -24,12 +26,15 @@ EXAMPLES = """\
 Examples:
   callboard tools check mytools.py
   callboard tools check mytools.py --json
+  callboard tools check mytools:registry
 
 Every decorated tool of the file is registered on trial, those of its lists, toolsets and registries, too.
+With MODULE:ATTRIBUTE, only what that is or holds, as `tools` of callboard.toml names it.
 The file is executed to find them.
 """
 Dialect = Literal["openai", "anthropic", "mcp"]
 _DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "mcp")
+_FORMS = "name a Python file, such as mytools.py, or what a module holds, such as mytools:registry"
 _SHAPE = ("id", "parse_input", "parse_output", "execute")
 
 
@@ -51,7 +56,9 @@ class Report:
     errors: list[Problem] = field(default_factory=list[Problem])
 
 
-def check_file(file: Annotated[Path, Parameter(help="A Python file.")], /, *, json: AsJson = False) -> int:
+def check_file(
+    file: Annotated[Path, Parameter(help="A Python file, or MODULE:ATTRIBUTE.")], /, *, json: AsJson = False
+) -> int:
     """Register the tools of a Python file on trial, and show what models would see."""
     report = checked(file)
     if json:
@@ -68,7 +75,10 @@ def checked(file: Path) -> Report:
     report = Report(str(file))
     registry: ToolRegistry[Any] = ToolRegistry()
     try:
-        sources = dict(_sources(_module(file)))
+        sources = dict(_found(file))
+    except ConfigError as error:
+        report.errors.append(Problem(str(file), str(error), error.hint))
+        return report
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the file raises is what its author asked about
         report.errors.append(Problem(_place(file, error), f"{type(error).__name__}: {error}"))
         return report
@@ -85,11 +95,39 @@ def checked(file: Path) -> Report:
     return report
 
 
+def _found(file: Path) -> Iterator[tuple[str, Any]]:
+    """(name, what a registry takes) of a file, or of what `module:attribute` names.
+
+    Raises:
+        ConfigError: it is neither, or isn't there.
+    """
+    if file.is_file():
+        yield from _sources(_module(file))
+        return
+    if ":" not in file.name:
+        known = sorted(path.name for path in file.parent.glob("*.py"))
+        close = get_close_matches(file.name, known, n=1)
+        raise ConfigError(
+            "there is no such file" + (f"; did you mean {str(file.parent / close[0])!r}?" if close else ""),
+            hint=_FORMS,
+        )
+    from callboard.host.loading import tools_of  # noqa: PLC0415 - for this command only
+    from callboard.registry import Toolset  # noqa: PLC0415 - same
+
+    held = tools_of(str(file), Path.cwd())
+    for number, value in enumerate(held):
+        name = f"{file}[{number}]" if len(held) > 1 else str(file)
+        if isinstance(value, Toolset):
+            yield from _tools_in(name, value)
+        else:
+            yield name, value
+
+
 def _module(file: Path) -> ModuleType:
     """The file as a module; its neighbours can be imported by it."""
     spec = importlib.util.spec_from_file_location(f"checked_{file.stem}", file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file")
+        raise ConfigError("it is no Python file", hint=_FORMS)
     module = importlib.util.module_from_spec(spec)
     folder = str(file.parent.absolute())
     sys.path.insert(0, folder)

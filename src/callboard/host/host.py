@@ -220,7 +220,8 @@ class Host:
                 barrier=self._ledger.barrier,
             ),
         )
-        for tool in once((*load_tools(self.config.tools, self.config.folder), *self._given)):
+        config = self.config
+        for tool in once((*load_tools(config.tools, config.folder, config.path), *self._given)):
             if isinstance(tool, Toolset):
                 registry.register_toolset(tool)
             else:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, redirect_stdout
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -11,19 +12,32 @@ from callboard.errors import ConfigError
 from callboard.registry import ToolRegistry, Toolset
 
 
-def load_tools(names: Iterable[str], folder: Path) -> list[Any]:
-    """What a registry takes, for each ``module:attribute``: a tool, a toolset, or all tools of a registry.
+def load_tools(names: Iterable[str], folder: Path, file: Path | None = None) -> list[Any]:
+    """What the configuration names in `tools`, as `tools_of` finds it; `file` is the one it stands in.
 
-    What the modules print while they load goes to standard error: standard output belongs to the command.
+    Raises:
+        ConfigError: as `tools_of`; names the file and the place in it.
+    """
+    found: list[Any] = []
+    for number, name in enumerate(names):
+        try:
+            found.extend(tools_of(name, folder))
+        except ConfigError as error:
+            where = f"{file or 'the configuration'}: tools[{number}]"
+            raise ConfigError(f"{where}: {error}", hint=error.hint) from error
+    return found
+
+
+def tools_of(name: str, folder: Path) -> list[Any]:
+    """What a registry takes, for ``module:attribute``: a tool, a toolset, or all tools of a registry.
+
+    What the module prints while it loads goes to standard error: standard output belongs to the command.
 
     Raises:
         ConfigError: the module or attribute isn't there, fails to import, or is nothing that holds tools.
     """
-    found: list[Any] = []
     with _importable(folder), redirect_stdout(sys.stderr):
-        for name in names:
-            found.extend(_tools_in(name, _resolved(name, folder)))
-    return found
+        return list(_tools_in(name, _resolved(name, folder)))
 
 
 def once(tools: Iterable[Any]) -> Generator[Any]:
@@ -42,23 +56,29 @@ def _resolved(name: str, folder: Path) -> Any:
         value: Any = import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and not module_name.startswith(error.name):
-            raise ConfigError(
-                f"tools: {name!r} needs the module {error.name!r}, which is not installed"
-            ) from error
+            raise ConfigError(f"{name!r} needs the module {error.name!r}, which is not installed") from error
+        here = (path.stem for path in folder.glob("*.py"))
         raise ConfigError(
-            f"tools: there is no module {module_name!r}",
+            f"there is no module {module_name!r}{_meant(module_name, here)}",
             hint=f"it is looked for in {folder} and among the installed packages",
         ) from error
     except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"tools: importing {module_name!r} failed: {type(error).__name__}: {error}"
-        ) from error
+        raise ConfigError(f"importing {module_name!r} failed: {type(error).__name__}: {error}") from error
     for part in attribute.split("."):
         try:
             value = getattr(value, part)
         except AttributeError:
-            raise ConfigError(f"tools: {module_name!r} has no {attribute!r}") from None
+            names = [name for name in dir(value) if not name.startswith("_")]
+            raise ConfigError(
+                f"{module_name!r} has no {attribute!r}{_meant(part, names)}",
+                hint="name a tool, a list of tools, a Toolset or a ToolRegistry of the module",
+            ) from None
     return value
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _tools_in(name: str, value: Any) -> Iterable[Any]:
@@ -69,7 +89,7 @@ def _tools_in(name: str, value: Any) -> Iterable[Any]:
     if isinstance(value, (list, tuple)):
         return value  # pyright: ignore[reportUnknownVariableType] - each is checked when it is registered
     raise ConfigError(
-        f"tools: {name!r} is a {type(value).__name__}, which holds no tools",
+        f"{name!r} is a {type(value).__name__}, which holds no tools",
         hint="name a tool, a list of tools, a Toolset or a ToolRegistry",
     )
 
