@@ -342,13 +342,30 @@ async def test_a_failure_that_passes_is_tried_again_by_the_providers_library() -
 async def test_a_server_that_is_not_there_is_named_with_its_address() -> None:
     async with serving([]) as server:
         address = f"{server.url}/v1"
-    config = ModelConfig(model="openai-compatible:tiny", base_url=address, settings={"max_retries": 0})
-    opened = open_model("mine", {"mine": config}, {})
-    with pytest.raises(ModelError, match="mine: it can't be reached") as caught:
+    opened = open_model("ollama:tiny", environ={"OLLAMA_BASE_URL": address})
+    with pytest.raises(ModelError, match="ollama:tiny: it can't be reached at ") as caught:
         await ask(opened)
     await opened.close()
     assert caught.value.code == "model.unreachable"
-    assert address in (caught.value.hint or "")
+    assert address in str(caught.value)
+    assert str(caught.value).endswith(": Connection refused")
+    assert "is the server running?" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_server_on_this_machine_is_asked_again_only_on_demand(host: str) -> None:
+    replies = [scripted.problem(503, "later") for _ in range(3)]
+    for reply in replies:
+        reply.headers["retry-after-ms"] = "1"
+    async with serving(replies) as server:
+        opened = open_model(f"openai-compatible:tiny@http://{host}:{server.port}/v1", environ={})
+        with pytest.raises(ModelError, match="later"):
+            await ask(opened)
+        assert len(server.asked) == 1
+        with pytest.raises(ModelError, match="later"):
+            await ask(opened, max_retries=1)
+        assert len(server.asked) == 3
+        await opened.close()
 
 
 @pytest.mark.parametrize(

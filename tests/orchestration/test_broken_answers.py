@@ -203,7 +203,8 @@ async def test_a_model_without_prose_ends_with_an_empty_answer_and_its_results_a
 async def test_a_model_without_prose_that_called_nothing_says_so(loop: Any) -> None:
     loop.finishes_with_text = False
     outcome = await loop([text("")])
-    assert outcome.value == "The model called no tool, so there is no result to show."
+    assert "The model called no tool, so there is no result to show." in outcome.value
+    assert "choose another model with --model" in outcome.value
 
 
 async def test_a_model_without_prose_that_runs_out_of_rounds_still_shows_its_results(loop: Any) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from callboard.errors import WorkflowError
+from callboard.errors import ModelError, ToolError, WorkflowError
 from callboard.events import RunEvent
 from callboard.workflow import Budget, Context, Node, Run, Workflow, WorkflowEngine, route
+from callboard.workflow.outcome import ended_by
 
 Dict = dict[str, Any]
 
@@ -296,3 +297,12 @@ async def test_a_thunk_that_cancels_itself_is_a_failure_and_no_stop() -> None:
 
     outcome = await engine(Node("a", node, [route.deliver("n")])).execute({}, Run(id="r"))
     assert (outcome.status, outcome.reason) == ("failed", "step.cancelled_itself")
+
+
+def test_the_message_of_a_failed_run_says_the_next_step_unless_that_is_for_the_model() -> None:
+    for error, message in (
+        (ModelError("no server", hint="start it"), "no server\nhint: start it"),
+        (ModelError("no server"), "no server"),
+        (ToolError("no file", hint="list them"), "no file"),
+    ):
+        assert ended_by(error).message == message

@@ -1,5 +1,7 @@
 """What a provider's library raises, as `ModelError`: a code, a reason without secrets, the next step."""
 
+import errno
+import os
 import re
 from collections.abc import Iterable
 from typing import Any, cast
@@ -41,7 +43,12 @@ _KINDS: tuple[tuple[type[Exception], str, str, str], ...] = (
         "it did not answer in time",
         "try again, or set a longer timeout",
     ),
-    (theirs.ModelConnectionError, "model.unreachable", "it can't be reached", "is it running at {address}?"),
+    (
+        theirs.ModelConnectionError,
+        "model.unreachable",
+        "it can't be reached at {address}",
+        "is the server running? If it listens elsewhere, correct the address",
+    ),
     (theirs.ModelNotFoundError, "model.unknown", "it has no such model", "check the name of the model"),
     (
         theirs.ModelContextWindowExceededError,
@@ -80,16 +87,18 @@ def failed(error: Exception, name: str, address: str | None, secrets: Iterable[s
             break
     status = f" (HTTP {error.status_code})" if isinstance(error, theirs.ModelHTTPError) else ""
     said = "" if code == "model.unauthorized" else _masked(_said(error), secrets)
-    shown = f"{name}: {reason}{status}" + (f": {said}" if said else "")
+    place = _masked(address or "its address", secrets)
+    shown = f"{name}: {reason.format(address=place)}{status}" + (f": {said}" if said else "")
     wait = getattr(error, "retry_after", None)
     if hint is not None and isinstance(wait, int | float) and code == "model.rate_limited":
         hint = f"wait {wait:g} seconds, then try again"
-    place = _masked(address or "its address", secrets)
     return ModelError(shown, code=code, hint=None if hint is None else hint.format(address=place))
 
 
 def _said(error: Exception) -> str:
-    """The provider's own words: the message inside the body where there is one."""
+    """The provider's own words: the message inside the body where there is one, else the system's."""
+    if isinstance(error, theirs.ModelConnectionError):
+        return _cause(error)
     body: Any = getattr(error, "body", None)
     while isinstance(body, dict):
         inner = cast("dict[str, Any]", body)
@@ -97,6 +106,16 @@ def _said(error: Exception) -> str:
     if isinstance(body, str):
         return body
     return str(getattr(error, "message", None) or error) or type(error).__name__
+
+
+def _cause(error: BaseException) -> str:
+    """What the system said: the library only says that there was a connection error."""
+    while inner := error.__cause__ or error.__context__:
+        error = inner
+    number = error.errno if isinstance(error, OSError) else None
+    if number is not None and number in errno.errorcode:
+        return os.strerror(number)
+    return str(error) or type(error).__name__
 
 
 def _masked(text: str, secrets: Iterable[str]) -> str:

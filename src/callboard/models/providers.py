@@ -1,7 +1,7 @@
 """Talking to providers: pydantic-ai's model layer does it, none of its agent loop is used."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 from pydantic_ai import direct
 from pydantic_ai.messages import (
@@ -62,7 +62,7 @@ class Connection:
             async with direct.model_request_stream(
                 self._model,
                 messages_for(request.messages, target.dialect),
-                model_settings=_settings({**target.settings, **request.settings}),
+                model_settings=_settings(target, request),
                 model_request_parameters=_parameters(request.tools),
             ) as stream:
                 await _listen(stream, on_delta)
@@ -165,9 +165,11 @@ def _whole(response: ModelResponse, name: str) -> ModelResponse:
     )
 
 
-def _settings(given: Mapping[str, Any]) -> ModelSettings:
+def _settings(target: Target, request: ModelRequest) -> ModelSettings:
     """Ours as theirs: `timeout` is for the whole request here, for one wait on the network there."""
-    made = dict(given)
+    made = {**target.settings, **request.settings}
+    if target.is_on_this_machine:
+        made.setdefault("max_retries", 0)  # a server that does not run is not waited for
     made["request_timeout"] = made.pop("timeout", _SECONDS)
     return cast("ModelSettings", made)
 

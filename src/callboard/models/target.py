@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from callboard.models.model import Dialect
 
@@ -31,6 +33,15 @@ class Target:
     def dialect(self) -> Dialect:
         """How tools are described to it."""
         return "anthropic" if self.provider == "anthropic" else "openai"
+
+    @property
+    def is_on_this_machine(self) -> bool:
+        """Whether the address is a loopback one: no network is in between, so nothing passes by itself."""
+        try:
+            host = urlsplit(self.base_url or "").hostname or ""
+            return host == "localhost" or ip_address(host).is_loopback
+        except ValueError:  # a name, or no address at all
+            return False
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -6,7 +6,10 @@ from typing import Any, cast
 
 from callboard.conversation import Message, ToolCall
 
-_NOTHING = "The model called no tool, so there is no result to show."
+_NOTHING = (
+    "The model called no tool, so there is no result to show. It only calls tools and writes no text of its "
+    "own: ask for what a tool does, or choose another model with --model."
+)
 _INDENT = "  "
 _WIDTH = 60  # characters of an argument in a headline
 _DENIALS = ("permission.", "approval.")  # how codes of denials begin

@@ -144,8 +144,10 @@ class ScriptedModel:
                     hint=f"scripts are there for: {', '.join(self._agents)}",
                 )
         if not steps:
+            before = len(self.requests) - 1
             raise ModelError(
-                f"the script of the agent {request.agent!r} is over after {len(self.requests) - 1} requests",
+                f"the script of the agent {request.agent!r} is over after {before} "
+                f"request{'s' * (before != 1)}",
                 code="model.script_over",
                 hint="add an answer to the script, or end the run earlier",
             )

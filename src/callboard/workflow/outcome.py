@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from callboard.errors import Aborted, BudgetExhausted, CallboardError, StoreError
+from callboard.errors import Aborted, BudgetExhausted, CallboardError, StoreError, ToolError
 
 Status = Literal["completed", "failed", "cancelled", "budget_exhausted"]
 
@@ -74,5 +74,11 @@ def ended_by(error: BaseException, salvaged: Any = None) -> Outcome:
     if isinstance(error, BudgetExhausted):
         return Outcome("budget_exhausted", salvaged, error.reason, str(error), limit=error.limit, error=error)
     if isinstance(error, CallboardError):
-        return Outcome("failed", salvaged, error.code, str(error), error=error)
+        return Outcome("failed", salvaged, error.code, _told(error), error=error)
     return Outcome("failed", salvaged, "node.raised", f"{type(error).__name__}: {error}", error=error)
+
+
+def _told(error: CallboardError) -> str:
+    """The reason and the next step; that of a ToolError is for the model."""
+    hint = None if isinstance(error, ToolError) else error.hint
+    return str(error) if hint is None else f"{error}\nhint: {hint}"
