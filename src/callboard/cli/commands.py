@@ -16,14 +16,17 @@ from callboard.errors import CallboardError, ConfigError, ModelError
 
 _EXITS = """\
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 a limit was reached, 130 stopped."""
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration,
+3 a limit was reached, 130 stopped."""
 _RUN_EXITS = """\
 
-Exit codes: 0 the run completed, also where calls of it were denied or failed (its last line counts them),
-1 the run failed, 2 wrong usage or configuration, 3 a limit was reached, 130 stopped."""
+Exit codes: 0 the run completed, also where calls of it were denied or failed
+(its last line counts them), 1 it failed, 2 wrong usage or configuration,
+3 a limit was reached, 130 stopped."""
 _CALL_EXITS = """\
 
-Exit codes: 0 the call succeeded, 1 it failed or was denied, 2 wrong usage or configuration, 130 stopped."""
+Exit codes: 0 the call succeeded, 1 it failed or was denied,
+2 wrong usage or configuration, 130 stopped."""
 
 _EXAMPLES = """\
 Examples:
