@@ -68,7 +68,10 @@ def test_each_tool_is_shown_as_each_dialect_sees_it(file: Path, capsys: pytest.C
         f"models see it as {far['schemas']['mcp']['name']!r}",
         "it has no description: a model would not know what it is for",
         "without a description: d",
-        "its schema is beyond OpenAI's strict mode, so the model may send other arguments",
+        (
+            "models of OpenAI may send arguments that are then refused: its schema is beyond strict mode: "
+            "'d' admits any key; declare the keys, as a dataclass, model or TypedDict does"
+        ),
     ]
 
 
@@ -174,3 +177,13 @@ def test_a_name_that_the_loop_has_taken_is_warned_about(
     file.write_text("from callboard import tool\n@tool\ndef finalize() -> None:\n    'Do.'\n")
     warning = "warning    a run can't have it: the loop has a tool of its own that is called 'finalize'"
     assert warning in checked(file, capsys)
+
+
+def test_an_option_that_the_decorator_does_not_have_is_told_with_those_that_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "misspelt.py"
+    path.write_text('from callboard import tool\n\n@tool(moode="read")\ndef f() -> None: ...\n')
+    said = checked(path, capsys, code=1)
+    assert "misspelt.py:3: UnknownOption: @tool has no option 'moode'; did you mean 'mode'?" in said
+    assert "the options are: name, description, mode" in said

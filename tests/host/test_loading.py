@@ -99,3 +99,15 @@ async def test_a_module_that_would_end_the_process_is_an_error_of_the_configurat
         async with Host(tmp_path):
             pass
     assert str(tmp_path) not in sys.path
+
+
+async def test_an_option_that_no_tool_has_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+    (tmp_path / "things_misspelt.py").write_text(
+        "from callboard import tool\n@tool(moode='read')\ndef f(): ..."
+    )
+    (tmp_path / "callboard.toml").write_text('tools = ["things_misspelt:f"]\n')
+
+    with pytest.raises(ConfigError, match=r"no option 'moode'; did you mean 'mode'\?") as caught:
+        async with Host(tmp_path):
+            pass
+    assert "the options are: name, description, mode" in (caught.value.hint or "")

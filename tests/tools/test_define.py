@@ -52,9 +52,34 @@ def test_calling_the_tool_itself_is_refused_and_says_how_to_call_it() -> None:
         add(1, 2)
 
 
-def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(TypeError, match="colour"):
+def test_an_unknown_option_is_refused_with_the_one_that_was_meant_and_all_there_are() -> None:
+    with pytest.raises(
+        RegistrationError, match=r"@tool has no option 'moode'; did you mean 'mode'\?"
+    ) as caught:
+        tool(moode="read")  # pyright: ignore[reportCallIssue]
+    assert caught.value.code == "tool.invalid"
+    assert (caught.value.hint or "").startswith("the options are: name, description, mode, ")
+    with pytest.raises(TypeError, match=r"@tool has no option 'colour'$"):
         tool(colour="red")  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize("mode", ["reed", "READ", "", None, True, ["read"]])
+def test_an_unknown_mode_is_refused_where_it_is_written(mode: Any) -> None:
+    with pytest.raises(RegistrationError, match="@tool has no mode ") as caught:
+        tool(mode=mode)
+    assert repr(mode) in str(caught.value)
+    assert caught.value.hint == "use `read` (no side effect) or `write`"
+
+
+def test_a_kind_of_another_name_stays_possible_in_the_plain_form() -> None:
+    plain = {
+        "id": "pay",
+        "kind": "payment",
+        "parse_input": lambda raw: raw,
+        "execute": lambda value, _: value,
+        "parse_output": lambda value: value,
+    }
+    assert registered(plain).kind == "payment"
 
 
 def test_a_coroutine_is_awaited() -> None:

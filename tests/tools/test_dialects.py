@@ -342,6 +342,24 @@ def test_strict_is_not_claimed_where_the_schema_breaks_a_rule(function: Any) -> 
     ]
 
 
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (with_default, "a call may come without 'b'; give it no default"),
+        (nested_default, "'Item' may come without 'parent'; give it no default"),
+        (free_form, "'fields' admits any key; declare the keys, as a dataclass, model or TypedDict does"),
+        (anything, "'x' admits anything; give it a type"),
+        (unique, "'x' uses 'uniqueItems'; a plainer type would not"),
+        (described, "'y' has keywords beside a reference; describe the referenced type instead"),
+    ],
+)
+def test_what_is_beyond_strict_mode_is_said_with_its_place_and_what_would_help(
+    function: Any, reason: str
+) -> None:
+    (left_out,) = export([registered(tool(function))], "openai", strict=True).left_out
+    assert left_out.reason == f"its schema is beyond strict mode: {reason}"
+
+
 @pytest.mark.parametrize("function", [no_arguments, nested, required_node, add.function])
 def test_strict_is_claimed_where_the_schema_satisfies_every_rule(function: Any) -> None:
     entry = registered(tool(function))

@@ -80,7 +80,8 @@ def checked(file: Path) -> Report:
         report.errors.append(Problem(str(file), str(error), error.hint))
         return report
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the file raises is what its author asked about
-        report.errors.append(Problem(_place(file, error), f"{type(error).__name__}: {error}"))
+        hint = getattr(error, "hint", None)
+        report.errors.append(Problem(_place(file, error), f"{type(error).__name__}: {error}", hint))
         return report
     for name, source in sources.items():
         try:
@@ -210,7 +211,7 @@ def _described(tool: "RegisteredTool", exports: "Mapping[Dialect, Export]") -> d
         warnings.append("it has no description: a model would not know what it is for")
     warnings += _parameters(tool)
     if schemas["openai"] is not None and not schemas["openai"]["function"]["strict"]:
-        warnings.append("its schema is beyond OpenAI's strict mode, so the model may send other arguments")
+        warnings.append(_beyond_strict(tool))
     return {
         "id": tool.id,
         "kind": tool.kind,
@@ -219,6 +220,13 @@ def _described(tool: "RegisteredTool", exports: "Mapping[Dialect, Export]") -> d
         "schemas": schemas,
         "warnings": warnings,
     }
+
+
+def _beyond_strict(tool: "RegisteredTool") -> str:
+    from callboard.tools import export  # noqa: PLC0415 - for this command only
+
+    (left_out,) = export([tool], "openai", strict=True).left_out
+    return f"models of OpenAI may send arguments that are then refused: {left_out.reason}"
 
 
 def _parameters(tool: "RegisteredTool") -> Iterator[str]:

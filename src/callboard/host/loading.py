@@ -63,7 +63,10 @@ def _resolved(name: str, folder: Path) -> Any:
             hint=f"it is looked for in {folder} and among the installed packages",
         ) from error
     except (Exception, SystemExit) as error:
-        raise ConfigError(f"importing {module_name!r} failed: {type(error).__name__}: {error}") from error
+        raise ConfigError(
+            f"importing {module_name!r} failed: {type(error).__name__}: {error}",
+            hint=getattr(error, "hint", None),
+        ) from error
     for part in attribute.split("."):
         try:
             value = getattr(value, part)

@@ -2,17 +2,23 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import partial
 from inspect import currentframe
 from types import FrameType
-from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
+from typing import Any, Generic, Literal, NoReturn, TypeVar, get_args, overload
 
+from callboard.errors import RegistrationError
 from callboard.tools.entry import Mode
 from callboard.tools.signature import names_in_annotations
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CO_OPTIMIZED = 1  # set in the code of functions, not in that of class bodies and modules
+
+
+class UnknownOption(RegistrationError, TypeError):
+    """Raised for an option that the decorator does not have; a TypeError, as it is for any function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +144,12 @@ def tool(function: Any = None, /, **options: Any) -> Any:  # noqa: D417 - the op
 
     Returns:
         The Tool; with options, a decorator that makes it.
+
+    Raises:
+        UnknownOption: there is no such option; names those that there are.
+        RegistrationError: there is no such mode.
     """
-    made = ToolOptions(**options)
+    made = _checked(options)
     if function is not None:
         return Tool(function, made, _visible(function, currentframe()))
 
@@ -147,6 +157,27 @@ def tool(function: Any = None, /, **options: Any) -> Any:  # noqa: D417 - the op
         return Tool(target, made, _visible(target, currentframe()))
 
     return decorate
+
+
+def _checked(options: Mapping[str, Any]) -> ToolOptions:
+    """The options, if the decorator knows them all; said here, where the traceback shows the line.
+
+    A kind of another name is for hosts that bring a policy for it, in seed 003's form.
+    """
+    legal = [field.name for field in fields(ToolOptions)]
+    for name in options:
+        if name not in legal:
+            close = get_close_matches(name, legal, n=1)
+            raise UnknownOption(
+                f"@tool has no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
+                hint=f"the options are: {', '.join(legal)}",
+            )
+    if options.get("mode", "write") not in get_args(Mode):
+        raise RegistrationError(
+            f"@tool has no mode {options['mode']!r}",
+            hint="use `read` (no side effect) or `write`",
+        )
+    return ToolOptions(**options)
 
 
 def _visible(function: Any, frame: FrameType | None) -> Mapping[str, Any]:

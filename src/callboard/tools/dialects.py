@@ -113,7 +113,7 @@ def _openai(entry: RegisteredTool[Any], schema: Schema, strict: Strict) -> dict[
     schema = {**schema, "required": schema.get("required", [])}
     broken = breaks_strict(schema)
     if strict and broken is not None:
-        raise _Unsayable("schema.not_strict", f"strict mode was asked for, and {broken}")
+        raise _Unsayable("schema.not_strict", f"its schema is beyond strict mode: {broken}")
     function: dict[str, Any] = {"name": ""}
     if entry.description:
         function["description"] = _cut(entry.description, _OPENAI_DESCRIPTION)

@@ -1,7 +1,7 @@
 """Whether a schema satisfies the rules of OpenAI's strict mode: claimed only where it does."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callboard.tools.refs import Schema, subschemas
@@ -18,50 +18,63 @@ _MAX_LEVELS = 10
 _MAX_PROPERTIES = 5_000
 _MAX_ENUM = 1_000
 _MAX_TEXT = 120_000
+_PLAINER = "; a plainer type would not"
+
+_Place = str | None  # the parameter, or the definition, that a schema is part of; None for the root
 
 
 def breaks_strict(schema: Schema) -> str | None:
-    """The first rule that the schema breaks; None where strict mode can be claimed."""
+    """The first rule that the schema breaks: where, why, and what would help; None where it breaks none."""
     if schema.get("type") != "object" or "anyOf" in schema:
         return "its root is no plain object"
-    nodes = [schema, *schema.get("$defs", {}).values()]
+    nodes: list[tuple[_Place, Schema]] = [(None, schema), *schema.get("$defs", {}).items()]
     levels = 0
-    seen: list[Schema] = []
+    seen: list[tuple[_Place, Schema]] = []
     while nodes:
         seen.extend(nodes)
-        nodes = [below for node in nodes for below in subschemas(node)]
+        nodes = [below for place, node in nodes for below in _below(place, node)]
         levels += 1
         if levels > 2 * _MAX_LEVELS:  # a property and its object are a level each here
             return f"it has more than {_MAX_LEVELS} levels"
-    for node in seen:
+    for place, node in seen:
         broken = _broken(node)
         if broken is not None:
-            return broken
-    return _too_large(seen)
+            return f"{'a call' if place is None else repr(place)} {broken}"
+    return _too_large([node for _, node in seen])
+
+
+def _below(place: _Place, node: Schema) -> Iterator[tuple[_Place, Schema]]:
+    named = node.get("properties", {})
+    for name, below in named.items():
+        yield (name if place is None else place), below
+    for below in subschemas({key: value for key, value in node.items() if key != "properties"}):
+        yield place, below
 
 
 def _broken(node: Mapping[str, Any]) -> str | None:
     others = node.keys() - _KEYWORDS
     if others:
-        return f"it uses {min(others)!r}"
+        return f"uses {min(others)!r}{_PLAINER}"
     if "$ref" in node:
-        return "a reference has keywords beside it" if len(node) > 1 else None
+        beside = "has keywords beside a reference; describe the referenced type instead"
+        return beside if len(node) > 1 else None
     if not node.keys() & {"anyOf", "const", "enum", "type"}:
-        return "a part of it admits anything"
+        return "admits anything; give it a type"
     if node.get("format") not in _FORMATS | {None}:
-        return f"it uses the format {node['format']!r}"
+        return f"uses the format {node['format']!r}{_PLAINER}"
     if _LOOKAROUND.search(node.get("pattern", "")):
-        return "a pattern looks around"
-    return _broken_object(node) or ("a list says nothing of its items" if _is_open_list(node) else None)
+        return "has a pattern that looks around; say it without"
+    open_list = "holds a list that says nothing of its items; give them a type"
+    return _broken_object(node) or (open_list if _is_open_list(node) else None)
 
 
 def _broken_object(node: Mapping[str, Any]) -> str | None:
     if node.get("type") != "object" and "object" not in _types(node):
         return None
     if node.get("additionalProperties") is not False:
-        return "an object admits other keys"
+        return "admits any key; declare the keys, as a dataclass, model or TypedDict does"
     optional = set(node.get("properties", {})) - set(node.get("required", []))
-    return f"{min(optional)!r} may be left out" if optional else None
+    return f"may come without {min(optional)!r}; give it no default" if optional else None
 
 
 def _types(node: Mapping[str, Any]) -> list[Any]:
