@@ -25,7 +25,7 @@ from callboard.catalog import Snapshot
 from callboard.events import CallStarted, ToolCallRecord
 from callboard.policy import UNGOVERNED, CallView
 from callboard.types import ExecutionOptions, ToolContext, ToolResult
-from callboard.workers import CallerCancelled, Ended, resumed, watched
+from callboard.workers import CallerCancelled, Ended, first_step, resumed, watched
 
 new: Any = vars(tuple)["__new__"]  # a NamedTuple's own constructor takes twice the time
 
@@ -99,8 +99,10 @@ async def gate(
             if work is None:
                 value, result, content = placeholder()
             elif waits:
-                begun = work(arguments, context)  # its first step here: one that never waits ends in it
-                value = await resumed(begun, begun.send(None), abort, began, deadline)
+                begun = work(arguments, context)
+                ended, value = first_step(begun)  # one that never waits ends in it
+                if not ended:
+                    value = await resumed(begun, value, abort, began, deadline)
             elif sync or not threaded:
                 value = work(arguments, context)
             else:
@@ -109,8 +111,6 @@ async def gate(
                     job.when_done(partial(ports.locks.release, lock, call_id))
                 writes = kind != "read" and not simulated
                 value = await watched(job.outcome(writes=writes), abort, began, deadline)
-        except StopIteration as done:
-            value = done.value if waits else fail(tool, call_id, done)
         except (Ended, CallerCancelled) as failure:
             if job is None or not job.succeeded:
                 raise

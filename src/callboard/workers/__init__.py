@@ -4,7 +4,7 @@ from callboard.workers.forks import renewed_after_fork
 from callboard.workers.locks import Locks
 from callboard.workers.programs import Finished, run_program
 from callboard.workers.threads import Job, ThreadPool, shared_pool
-from callboard.workers.waiting import CallerCancelled, Ended, cannot_wait, resumed, watched
+from callboard.workers.waiting import CallerCancelled, Ended, cannot_wait, first_step, resumed, watched
 
 __all__ = [
     "CallerCancelled",
@@ -14,6 +14,7 @@ __all__ = [
     "Locks",
     "ThreadPool",
     "cannot_wait",
+    "first_step",
     "renewed_after_fork",
     "resumed",
     "run_program",

@@ -194,12 +194,21 @@ async def watched(
 ) -> Any:
     """Await `work` until it ends, `abort` is set, or the deadline passes; see `resumed`."""
     try:
-        waiting_for = work.send(None)
-    except StopIteration as done:
-        return done.value
+        ended, value = first_step(work)
     except asyncio.CancelledError as error:
         raise _cancelled_itself() from error
-    return await resumed(work, waiting_for, abort, began_ns, deadline)
+    return value if ended else await resumed(work, value, abort, began_ns, deadline)
+
+
+def first_step(work: Coroutine[Any, Any, Any]) -> tuple[bool, Any]:
+    """Take `work` to its first wait: (False, what it waits for), or (True, its value) if it never waits.
+
+    A function of its own: an exception caught costs by the length of the function that catches it.
+    """
+    try:
+        return False, work.send(None)
+    except StopIteration as done:
+        return True, done.value
 
 
 @types.coroutine
