@@ -29,7 +29,7 @@ async def written(host: Host, path: str, **options: Any) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "work"
+    made = tmp_path / "desk"
     (made / "sub").mkdir(parents=True)
     (made / "callboard.toml").write_text(FREE)
     (tmp_path / "link").symlink_to(made)
@@ -50,7 +50,7 @@ async def test_a_configuration_named_by_a_relative_path_is_protected(
 
 
 @pytest.mark.parametrize("path", ["callboard.toml", "profiles/loop.toml", "state/x"])
-@pytest.mark.parametrize("spelling", ["sub/..", "../link", "../work/."])
+@pytest.mark.parametrize("spelling", ["sub/..", "../link", "../desk/."])
 async def test_another_spelling_of_the_folder_protects_the_same(
     folder: Path, path: str, spelling: str
 ) -> None:
