@@ -2,15 +2,13 @@
 
 from collections.abc import Coroutine, Iterable
 from dataclasses import replace
-from logging import Logger
 from typing import Any
 
 from callboard.errors import StoreError, ToolError
-from callboard.events import DiagnosticContext, ToolCallRecord
+from callboard.events import ToolCallRecord
 from callboard.host.recording import Ledger
 from callboard.registry import ToolRegistry
 from callboard.types import (
-    Abort,
     CallOutcome,
     ExecutionOptions,
     PendingCall,
@@ -36,10 +34,8 @@ class RecordedRegistry(ToolRegistry):
         tool: str | ToolInvocationRequest,
         input: Any = None,  # noqa: A002 - the seed's word
         *,
-        abort: Abort | None = None,
-        diagnostics: DiagnosticContext | None = None,
-        logger: Logger | None = None,
         execution: ExecutionOptions | None = None,
+        **options: Any,
     ) -> ToolResult[Any]:
         """See `ToolRegistry.invoke`.
 
@@ -48,14 +44,7 @@ class RecordedRegistry(ToolRegistry):
         """
         self._ledger.ready()
         try:
-            result = super().invoke(
-                tool,
-                input,
-                abort=abort,
-                diagnostics=diagnostics,
-                logger=logger,
-                execution=self._noting(execution),
-            )
+            result = super().invoke(tool, input, execution=self._noting(execution), **options)
         except ToolError as error:
             self._note(error)
             raise
@@ -66,26 +55,15 @@ class RecordedRegistry(ToolRegistry):
         tool: str | ToolInvocationRequest,
         input: Any = None,  # noqa: A002 - the seed's word
         *,
-        abort: Abort | None = None,
-        diagnostics: DiagnosticContext | None = None,
-        logger: Logger | None = None,
         execution: ExecutionOptions | None = None,
+        **options: Any,
     ) -> Coroutine[Any, Any, ToolResult[Any]]:
         """See `ToolRegistry.invoke_async`.
 
         Raises:
             ToolError: when awaited, as `invoke`.
         """
-        return self._awaited(
-            super().invoke_async(
-                tool,
-                input,
-                abort=abort,
-                diagnostics=diagnostics,
-                logger=logger,
-                execution=self._noting(execution),
-            )
-        )
+        return self._awaited(super().invoke_async(tool, input, execution=self._noting(execution), **options))
 
     async def invoke_batch(
         self,
