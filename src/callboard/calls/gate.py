@@ -19,7 +19,7 @@ from callboard.calls.failures import (
 )
 from callboard.calls.hooks import hooked
 from callboard.calls.inherit import inherited
-from callboard.calls.ports import Ports, current_frame, id_count, id_prefix
+from callboard.calls.ports import Ports, enter_frame, frame_around, id_count, id_prefix, leave_frame
 from callboard.calls.results import MAX_CONTENT, capped, placeholder, report
 from callboard.catalog import Snapshot
 from callboard.events import CallStarted, ToolCallRecord
@@ -35,11 +35,11 @@ async def gate(
 ) -> ToolResult[Any]:  # fmt: skip
     """Take one call from its raw arguments to its terminal record; return its result or raise."""
     at, began, call_id = time_ns(), monotonic_ns(), f"{id_prefix[0]}{next(id_count)}"
-    outer, frame = (), current_frame.get()
+    outer, frame, emit = (), frame_around(), ports.emit
     if frame is not None:
         outer, options = frame[0], inherited(frame, ports, options)
     chain = outer + (call_id,)  # noqa: RUF005 - twice as fast
-    token = current_frame.set((chain, options, ports, began))
+    token = enter_frame((chain, options, ports, began))
     abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
     frozen = error = value = result = lock = job = context = verdict = debug_steps = risen = None
     kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
@@ -71,7 +71,7 @@ async def gate(
             if type(settled) is not Settled:
                 settled = await settle(ports, view, settled, parsed, began, sync=sync)
                 began += settled.waited_ns  # the deadline stands still while a person is asked
-                current_frame.set((chain, options, ports, began))
+                enter_frame((chain, options, ports, began))
             (verdict, reasons), (arguments, frozen, repaired), _, _, _ = settled
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
@@ -85,7 +85,7 @@ async def gate(
             and monotonic_ns() - began > deadline * 1e9
         ):  # fmt: skip
             raise not_now(tool_id, chain, abort, needs_async=False)
-        ports.emit(new(CallStarted, (
+        emit(new(CallStarted, (
             call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
             simulated, verdict, reasons,
         )), options)  # fmt: skip
@@ -131,20 +131,20 @@ async def gate(
         if lock is not None and job is None:
             ports.locks.release(lock, call_id)
         try:  # noqa: SIM105 - a `with` would cost each call half a microsecond
-            current_frame.reset(token)
+            leave_frame(token)
         except ValueError:  # closed from another context, where the frame never was
             pass
     # 8. Record.
     duration = monotonic_ns() - began
     record = new(ToolCallRecord, (
         call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
-        repaired, simulated, late or (deadline is not None and status == "ok" and duration > deadline * 1e9),
+        repaired, simulated, late or (deadline is not None and error is None and duration > deadline * 1e9),
         verdict, reasons, None if error else result, error and failure_of(ports, error), debug_steps,
     ))  # fmt: skip
-    ports.emit(record, options)
+    emit(record, options)
     if context is not None:
         context.end(None if error is None else status)
-    if error is None and not isinstance(risen, CallerCancelled):
+    if error is None and (risen is None or not isinstance(risen, CallerCancelled)):
         return new(ToolResult, (value, content, record))
     try:
         raise with_record(ports, error, record) if error is not None else CancelledError

@@ -46,6 +46,7 @@ class Ports:
 # around it, outermost first; its options; the ports it went through; when it began, on the monotonic clock.
 Frame = tuple[tuple[str, ...], ExecutionOptions, Ports, int]
 current_frame: ContextVar[Frame | None] = ContextVar("current_frame", default=None)
+frame_around, enter_frame, leave_frame = current_frame.get, current_frame.set, current_frame.reset
 
 # An invocation id is a prefix that no other process has, and a count.
 id_prefix: list[str] = []

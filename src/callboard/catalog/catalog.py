@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
 
 from callboard.catalog.toolset import Toolset
 from callboard.errors import RegistrationError, SealedError
@@ -13,7 +13,8 @@ from callboard.tools.entry import Plan
 HOST = "host"
 
 
-class Snapshot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Snapshot:
     """What a call is made against and a run pins: tools in declaration order, short names of toolsets."""
 
     number: int
