@@ -13,7 +13,7 @@ import pytest
 from callboard import Abort, Decision, ToolContext, ToolError, ToolRegistry, tool
 from callboard.conversation import Image, Text
 from callboard.errors import Aborted, NeedsAsync
-from callboard.events import CallProgress, ToolCallRecord
+from callboard.events import CallProgress, Failure, ToolCallRecord
 from callboard.tools import RegisteredTool
 from callboard.types import ExecutionOptions
 
@@ -94,7 +94,7 @@ def test_what_a_tool_raises_is_a_new_error_with_a_text_and_a_record(raised: Exce
     assert caught.value is not raised
     assert caught.value.__cause__ is raised
     assert str(caught.value) == text
-    assert caught.value.invocation.failure == ("tool.failed", text, None)
+    assert caught.value.invocation.failure == Failure("tool.failed", text, None)
     assert caught.value.invocation.invocation_id
 
 

@@ -112,7 +112,7 @@ def test_the_fields_of_the_gates_events_are_those_of_its_facts() -> None:
         "approval.answered": ApprovalAnswered,
     }
     for type_, fact in facts.items():
-        assert documented()[type_] == set(fact._fields)
+        assert documented()[type_] == set(fact.__struct_fields__)
 
 
 def test_every_event_is_json_carries_the_version_and_stands_on_a_path_of_the_page(

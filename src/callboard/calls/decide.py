@@ -4,7 +4,10 @@ import hashlib
 import logging
 from inspect import isawaitable
 from time import monotonic_ns, time_ns
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from callboard.calls.failures import RISING
 from callboard.calls.hooks import as_coroutine, hooked
@@ -18,10 +21,9 @@ from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver, Pe
 from callboard.workers import cannot_wait, watched
 
 _log = logging.getLogger("callboard.calls")
-_new: Any = vars(tuple)["__new__"]  # as in the gate
 
 
-class Settled(NamedTuple):
+class Settled(Struct, frozen=True):
     """An allowed call: why, the arguments as they may run, how long a person took, and the policy's epoch."""
 
     decision: Decision
@@ -49,7 +51,7 @@ def first_word(ports: Ports, view: CallView, parsed: Parsed) -> Any:
     for reason in decided.reasons:
         if type(reason) is not str:
             return decided
-    return _new(Settled, (decided, parsed, 0, epoch, ()))
+    return Settled(decided, parsed, 0, epoch)
 
 
 async def settle(
@@ -85,8 +87,8 @@ async def settle(
         # An edit is a new call of the person's: it passes hooks and policy, and needs no second answer.
         raw = read_json(text_of(answer.arguments)) if view.tool.own_parser else answer.arguments
         parsed = view.tool.parse(raw)
-        parsed = await hooked(ports, view._replace(frozen=parsed[1]), parsed, began_ns + waited, sync=sync)
-        view = view._replace(frozen=parsed[1])
+        parsed = await hooked(ports, replace(view, frozen=parsed[1]), parsed, began_ns + waited, sync=sync)
+        view = replace(view, frozen=parsed[1])
         decision = await _decide(ports, view, began_ns + waited, sync=sync)
         if decision.verdict == "deny":
             raise _denied(decision)

@@ -27,21 +27,19 @@ from callboard.policy import UNGOVERNED, CallView
 from callboard.types import ExecutionOptions, ToolContext, ToolResult
 from callboard.workers import CallerCancelled, Ended, first_step, resumed, watched
 
-new: Any = vars(tuple)["__new__"]  # a NamedTuple's own constructor takes twice the time
-
 
 async def gate(
     ports: Ports, snapshot: Snapshot, tool_id: str, raw: Any, options: ExecutionOptions, *, sync: bool,
 ) -> ToolResult[Any]:  # fmt: skip
     """Take one call from its raw arguments to its terminal record; return its result or raise."""
     at, began, call_id = time_ns(), monotonic_ns(), f"{id_prefix[0]}{next(id_count)}"
-    outer, frame, emit = (), frame_around(), ports.emit
+    outer, chain, frame, emit = (), (call_id,), frame_around(), ports.emit
     if frame is not None:
         outer, options = frame[0], inherited(frame, ports, options)
-    chain = outer + (call_id,)  # noqa: RUF005 - twice as fast
+        chain = (*outer, call_id)
     token = enter_frame((chain, options, ports, began))
     abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
-    frozen = error = value = result = lock = job = context = verdict = debug_steps = risen = None
+    frozen = error = value = result = lock = job = context = settled = verdict = debug_steps = risen = None
     kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
     try:
         # 1. Find it, as far as this agent sees it.
@@ -54,44 +52,45 @@ async def gate(
             raise unavailable(ports, snapshot, tool_id, options)
         simulated = options.simulate is True and kind != "read"
         work, waits, threaded = simulation if simulated else work
-        if (sync and waits) or len(chain) > MAX_DEPTH or (abort is not None and abort.reason is not None):
+        too_deep = frame is not None and len(chain) > MAX_DEPTH
+        if (sync and waits) or too_deep or (abort is not None and abort.reason is not None):
             raise not_now(tool_id, chain, abort, needs_async=sync and waits)
         # 2. Parse.
         parsed = arguments, frozen, repaired = parse(raw)
         # 3. Hooks; what they rewrite is parsed again.
         if ports.before:
-            view = new(CallView, (tool, frozen, call_id, key, options))
+            view = CallView(tool, frozen, call_id, key, options)
             parsed = arguments, frozen, repaired = await hooked(ports, view, parsed, began, sync=sync)
         # 4. Decide.
         if ports.authorize is None:
-            (verdict, reasons), settled = UNGOVERNED, None
+            reasons = UNGOVERNED.reasons
         else:
-            view = new(CallView, (tool, frozen, call_id, key, options))
+            view = CallView(tool, frozen, call_id, key, options)
             settled = first_word(ports, view, parsed)
             if type(settled) is not Settled:
                 settled = await settle(ports, view, settled, parsed, began, sync=sync)
                 began += settled.waited_ns  # the deadline stands still while a person is asked
                 enter_frame((chain, options, ports, began))
-            (verdict, reasons), (arguments, frozen, repaired), _, _, _ = settled
+            reasons, (arguments, frozen, repaired) = settled.decision.reasons, settled.parsed
+        verdict = "allow"
         # 5. Its turn at the lock; only then it starts.
         if serial is not None:
             await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
             lock = serial
         if settled is not None and ports.policy_epoch is not None:
-            view = new(CallView, (tool, frozen, call_id, key, options))
-            verdict, reasons = await confirm(ports, view, settled, began, sync=sync)
+            view = CallView(tool, frozen, call_id, key, options)
+            reasons = (await confirm(ports, view, settled, began, sync=sync)).reasons
         if (abort is not None and abort.reason is not None) or (
             deadline is not None and (settled or lock or ports.before or deadline <= 0)
             and monotonic_ns() - began > deadline * 1e9
         ):  # fmt: skip
             raise not_now(tool_id, chain, abort, needs_async=False)
-        emit(new(CallStarted, (
+        emit(CallStarted(
             call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
             simulated, verdict, reasons,
-        )), options)  # fmt: skip
+        ), options)  # fmt: skip
         if options.barrier is not None:
-            view = new(CallView, (tool, frozen, call_id, key, options))
-            await passed(ports, view, settled, began, sync=sync)
+            await passed(ports, CallView(tool, frozen, call_id, key, options), settled, began, sync=sync)
         # 6. Run, or simulate.
         if wants_context:
             context = ToolContext(options, call_id, key, partial(report, ports, call_id, tool, options))
@@ -136,16 +135,16 @@ async def gate(
             pass
     # 8. Record.
     duration = monotonic_ns() - began
-    record = new(ToolCallRecord, (
+    record = ToolCallRecord(
         call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
         repaired, simulated, late or (deadline is not None and error is None and duration > deadline * 1e9),
         verdict, reasons, None if error else result, error and failure_of(ports, error), debug_steps,
-    ))  # fmt: skip
+    )  # fmt: skip
     emit(record, options)
     if context is not None:
         context.end(None if error is None else status)
     if error is None and (risen is None or not isinstance(risen, CallerCancelled)):
-        return new(ToolResult, (value, content, record))
+        return ToolResult(value, content, record)
     try:
         raise with_record(ports, error, record) if error is not None else CancelledError
     finally:

@@ -6,6 +6,8 @@ from functools import partial
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from typing import Any
 
+from msgspec.structs import replace
+
 from callboard.calls.failures import RISING
 from callboard.calls.ports import BeforeHook, Ports
 from callboard.errors import Denied, ToolError
@@ -39,7 +41,7 @@ async def hooked(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *,
             ) from error
         if rewritten is not None:
             parsed = view.tool.parse(rewritten)
-            view = view._replace(frozen=parsed[1])
+            view = replace(view, frozen=parsed[1])
     return parsed
 
 

@@ -1,12 +1,15 @@
-"""Facts of one call. NamedTuples, because two of them are built on the way of every call."""
+"""Facts of one call. Structs, because two of them are built on the way of every call (decisions/0012)."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 CallStatus = Literal["ok", "failed", "denied", "cancelled", "interrupted", "unknown"]
 
 
-class Failure(NamedTuple):
+class Failure(Struct, frozen=True, gc=False):
     """Why a call did not succeed, as the model sees it."""
 
     code: str
@@ -14,7 +17,7 @@ class Failure(NamedTuple):
     hint: str | None
 
 
-class CallStarted(NamedTuple):
+class CallStarted(Struct, frozen=True, gc=False):
     """The call passed the decision and is about to run."""
 
     invocation_id: str
@@ -32,7 +35,7 @@ class CallStarted(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class CallProgress(NamedTuple):
+class CallProgress(Struct, frozen=True, gc=False):
     """A tool that is running reported something; `value` is JSON text."""
 
     invocation_id: str
@@ -43,7 +46,7 @@ class CallProgress(NamedTuple):
     value: str
 
 
-class ApprovalAsked(NamedTuple):
+class ApprovalAsked(Struct, frozen=True, gc=False):
     """A person is asked; the call waits."""
 
     invocation_id: str
@@ -56,7 +59,7 @@ class ApprovalAsked(NamedTuple):
     digest: str
 
 
-class ApprovalAnswered(NamedTuple):
+class ApprovalAnswered(Struct, frozen=True, gc=False):
     """The person answered."""
 
     invocation_id: str
@@ -68,7 +71,7 @@ class ApprovalAnswered(NamedTuple):
     by: str | None
 
 
-class ToolCallRecord(NamedTuple):
+class ToolCallRecord(Struct, frozen=True, gc=False):
     """The one terminal fact of a call: its receipt."""
 
     invocation_id: str
@@ -113,9 +116,9 @@ def event_name(event: CallEvent) -> EventName:
 
 def call_event_to_json(event: CallEvent) -> dict[str, Any]:
     """A fact as a JSON object, tagged by `type`."""
-    made: dict[str, Any] = {"type": event_name(event), **event._asdict()}
+    made: dict[str, Any] = {"type": event_name(event), **asdict(event)}
     if isinstance(event, ToolCallRecord) and event.failure is not None:
-        made["failure"] = event.failure._asdict()
+        made["failure"] = asdict(event.failure)
     for name in ("parents", "principal", "reasons"):
         if made.get(name) is not None:
             made[name] = list(made[name])

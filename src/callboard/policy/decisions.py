@@ -1,8 +1,9 @@
 """A decision, and what whoever decides may look at."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from msgspec import Struct
 from pydantic_core import from_json
 
 from callboard.tools import RegisteredTool
@@ -11,7 +12,7 @@ from callboard.types import ExecutionOptions, Principal
 Verdict = Literal["allow", "ask", "deny"]
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True):
     """A verdict with its chain of reasons, outermost rule first."""
 
     verdict: Verdict
@@ -21,7 +22,7 @@ class Decision(NamedTuple):
 UNGOVERNED = Decision("allow", ("no authoriser registered",))
 
 
-class CallView(NamedTuple):
+class CallView(Struct, frozen=True):
     """What an authoriser or a hook sees of a call. Nothing in it is the object that the tool will get."""
 
     tool: RegisteredTool

@@ -166,7 +166,8 @@ class ToolRegistry(Generic[ToolT]):
             ToolError: the call did not succeed; `error.invocation` is its record. Coroutine tools, and
                 policies or people that have to be waited for, need `invoke_async`.
         """
-        if type(tool) is str and len(tool) <= _MAX_ID and execution is abort is diagnostics is logger is None:
+        plain = execution is None and abort is None and diagnostics is None and logger is None
+        if plain and type(tool) is str and len(tool) <= _MAX_ID:
             snapshot = self._catalog.published or self._catalog.snapshot
             return drive(gate(self._ports, snapshot, tool, input, self._defaults, sync=True))
         return drive(self._passage(tool, input, abort, diagnostics, logger, execution, sync=True))
@@ -188,7 +189,8 @@ class ToolRegistry(Generic[ToolT]):
         Raises:
             ToolError: when awaited, as `invoke`.
         """
-        if type(tool) is str and len(tool) <= _MAX_ID and execution is abort is diagnostics is logger is None:
+        plain = execution is None and abort is None and diagnostics is None and logger is None
+        if plain and type(tool) is str and len(tool) <= _MAX_ID:
             snapshot = self._catalog.published or self._catalog.snapshot
             return gate(self._ports, snapshot, tool, input, self._defaults, sync=False)
         return self._passage(tool, input, abort, diagnostics, logger, execution, sync=False)

@@ -2,15 +2,16 @@
 
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
 from pydantic_core import to_json
 
 from callboard.conversation import ContentPart, text_of
-from callboard.events import ToolCallRecord
+from callboard.events import Failure, ToolCallRecord
 
 T = TypeVar("T")
 
 
-class ToolResult(NamedTuple, Generic[T]):
+class ToolResult(Struct, Generic[T], frozen=True):
     """`value` for the program, `content` for the model, `invocation` as the receipt.
 
     `content` is text, or the typed parts in order where the tool returned such.
@@ -44,5 +45,7 @@ class CallOutcome(NamedTuple):
         if self.result is not None:
             return self.result.text
         failure = None if self.invocation is None else self.invocation.failure
-        code, message, hint = failure or ("call.failed", str(self.error) or type(self.error).__name__, None)
-        return to_json({"ok": False, "error": message, "code": code, "hint": hint}).decode()
+        if failure is None:
+            failure = Failure("call.failed", str(self.error) or type(self.error).__name__, None)
+        told = {"ok": False, "error": failure.message, "code": failure.code, "hint": failure.hint}
+        return to_json(told).decode()

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from msgspec.structs import asdict, replace
 from pydantic_core import to_json, to_jsonable_python
 
 from callboard import errors
@@ -33,7 +34,7 @@ def succeeded(result: ToolResult[Any]) -> dict[str, Json]:
     content: Json = result.content
     if not isinstance(content, str):
         content = [part_to_json(part) for part in result.content if not isinstance(part, str)]
-    made: dict[str, Json] = {"ok": True, "value": value, "record": _kept(record._replace(result=None))}
+    made: dict[str, Json] = {"ok": True, "value": value, "record": _kept(replace(record, result=None))}
     return made if content == value else {**made, "content": content}
 
 
@@ -50,7 +51,7 @@ def failed(error: Exception) -> dict[str, Json]:
             str(error) or type(error).__name__,
             hint if isinstance(hint, str) else None,
         )
-    return {"ok": False, "failure": failure._asdict(), "record": None if record is None else _kept(record)}
+    return {"ok": False, "failure": asdict(failure), "record": None if record is None else _kept(record)}
 
 
 def result_of(recorded: Mapping[str, Json]) -> ToolResult[Any]:
@@ -94,7 +95,7 @@ def _content(recorded: Mapping[str, Json]) -> str | tuple[ContentPart, ...]:
 
 
 def _kept(record: ToolCallRecord) -> dict[str, Json]:
-    made = call_event_to_json(record._replace(debug_steps=None))
+    made = call_event_to_json(replace(record, debug_steps=None))
     del made["type"]
     return made
 
