@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import partial
 from inspect import currentframe
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, Generic, Literal, NoReturn, TypeVar, get_args, overload
 
 from callboard.errors import RegistrationError
@@ -194,16 +194,31 @@ def _visible(function: Any, frame: FrameType | None) -> Mapping[str, Any]:
     return found
 
 
+Nature = Literal["plain", "coroutine", "generator", "async generator"]
+_NATURES: Mapping[int, Nature] = {
+    0: "plain",
+    inspect.CO_COROUTINE: "coroutine",
+    inspect.CO_GENERATOR: "generator",
+    inspect.CO_ASYNC_GENERATOR: "async generator",
+    inspect.CO_GENERATOR | inspect.CO_ITERABLE_COROUTINE: "generator",
+}
+_RUNNING = (
+    inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+)
+
+
 def is_async(function: Any) -> bool:
     """Whether calling it gives a coroutine or an async generator."""
     return nature(function) in {"coroutine", "async generator"}
 
 
-def nature(function: Any) -> Literal["plain", "coroutine", "generator", "async generator"]:
+def nature(function: Any) -> Nature:
     """What calling it gives: its result, or something that has to be run to get it.
 
     A plain wrapper made with `functools.wraps` gives what the wrapped function gives.
     """
+    if isinstance(function, FunctionType) and not vars(function):  # nothing marks or wraps it
+        return _NATURES[function.__code__.co_flags & _RUNNING]
     while True:
         called = _called(function)
         if inspect.iscoroutinefunction(called):

@@ -2,12 +2,15 @@
 
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from callboard.errors import InvalidArguments, InvalidResult, ToolError
 from callboard.tools.entry import Finish, Finished, Parse, Parsed
 from callboard.tools.results import walked
 from callboard.tools.walk import MAX_DEPTH, NotJson, admitted, is_dict, is_list, json_text, nothing_else
+
+_ANY = 1_000
 
 
 def own_parser(parse_input: Callable[..., Any]) -> Parse:
@@ -77,13 +80,21 @@ def own_check(tool_id: str, parse_output: Callable[..., Any]) -> Finish:
 
 def fitted(function: Callable[..., Any], offered: int) -> Callable[..., Any]:
     """The function, called with as many of the offered positional arguments as it takes."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # a builtin without a signature takes one value
-        return lambda *given: function(given[0])
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return function
-    takes = sum(each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in parameters)
+    takes = _takes(function)
     if takes >= offered:
         return function
     return lambda *given: function(*given[:takes])
+
+
+def _takes(function: Callable[..., Any]) -> int:
+    """How many positional arguments it takes at most; those that take any number take a thousand."""
+    if isinstance(function, FunctionType) and not vars(function):  # no `__wrapped__`, no `__signature__`
+        code = function.__code__
+        return _ANY if code.co_flags & inspect.CO_VARARGS else code.co_argcount
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin without a signature takes one value
+        return 1
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return _ANY
+    return sum(each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in parameters)

@@ -18,7 +18,9 @@ _LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _SINGLE = frozenset({"contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"})
 _CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 # Keywords whose value maps names to schemas: a property may be called `enum`.
-_NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+_BELOW = frozenset({"dependentSchemas", "patternProperties", "properties"})
+_NAMED = _BELOW | {"$defs", "definitions"}
+_HOLDING = _BELOW | _LISTS | _SINGLE | _CLOSING
 MAX_INLINED = 20_000
 
 
@@ -54,14 +56,23 @@ def _steps(ref: str) -> list[str]:
 
 def subschemas(node: Mapping[str, Any]) -> list[Schema]:
     """The schemas right below a schema; `$defs` are none of them."""
-    found: list[Schema] = []
+    return [part for part in _parts(node) if is_dict(part)]
 
-    def note(part: Any) -> Any:
-        if is_dict(part):
-            found.append(part)
-        return part
 
-    _mapped({key: value for key, value in node.items() if key not in {"$defs", "definitions"}}, note)
+def _parts(node: Mapping[str, Any]) -> list[Any]:
+    """What stands in the places of schemas right below a schema: booleans, too."""
+    found: list[Any] = []
+    for key, value in node.items():
+        if key not in _HOLDING:
+            continue
+        if key in _BELOW:
+            if is_dict(value):
+                found += value.values()
+        elif key in _LISTS:
+            if is_list(value):
+                found += value
+        elif key not in _CLOSING or is_dict(value):
+            found.append(value)
     return found
 
 
@@ -122,6 +133,8 @@ def plain(root: Schema) -> Schema:
     Every reference is of the form ``#/$defs/name``, so that parts can be moved, and ``true`` and ``false``
     are objects.
     """
+    if _is_plain(root):
+        return root
     moved: dict[str, str] = {}
     for ref in sorted(_all_refs(root)):
         name = ref.removeprefix(_DEFS)
@@ -135,6 +148,19 @@ def plain(root: Schema) -> Schema:
     defs = {**root.get("$defs", {}), **targets}
     made: Schema = _renamed({**root, "$defs": defs} if defs else root, moved)
     return made
+
+
+def _is_plain(root: Schema) -> bool:
+    """Whether there is nothing to move: neither references nor definitions, and no boolean for a schema."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        parts = _parts(node)
+        below = [part for part in parts if is_dict(part)]
+        if "$ref" in node or "$defs" in node or "definitions" in node or len(below) != len(parts):
+            return False
+        todo += below
+    return True
 
 
 def _free_name(ref: str, taken: set[str]) -> str:

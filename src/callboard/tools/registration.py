@@ -277,7 +277,7 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         worker="inline" if asynchronous or get("blocking") is False else "thread",
         serial=_lock_name(tool_id, get("serial")),
         simulate=None if simulate is None else fitted(simulate, 2),
-        simulate_is_async=is_async(simulate),
+        simulate_is_async=simulate is not None and is_async(simulate),
         agents=None if agents is None else frozenset(agents),
         idempotent=bool(get("idempotent")),
         mask_errors=bool(get("mask_errors")),

@@ -2,16 +2,29 @@
 
 from typing import Any
 
+from pydantic_core import from_json
+
 from callboard.errors import RegistrationError
 from callboard.tools.refs import Schema, pointed, refs_in, subschemas
 from callboard.tools.roots import is_object_root
-from callboard.tools.walk import NotJson, admitted, is_dict, is_list, is_mapping, nothing_else
+from callboard.tools.walk import (
+    NotJson,
+    admitted,
+    is_dict,
+    is_list,
+    is_mapping,
+    is_plain,
+    json_text,
+    nothing_else,
+)
 
 MAX_PARTS = 20_000
 MAX_LEVELS = 64
 # With every reference written out once per use: what a validator might have to visit.
 MAX_EXPANDED = 100_000
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+# Without one of these words a schema refers to nothing.
+_REFERRING = ('"$ref"', '"$dynamicRef"', '"$id"')
 # Keywords that judge the very value which their schema judges.
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not")
 
@@ -22,21 +35,26 @@ def checked_schema(tool_id: str, given: Any) -> Schema:
     Raises:
         RegistrationError: names the tool and what is wrong with the schema.
     """
+    given = dict(given) if is_mapping(given) else given
     try:
-        made = admitted(dict(given) if is_mapping(given) else given, nothing_else)
+        text = json_text(given if is_plain(given) else admitted(given, nothing_else))
     except NotJson as error:
         raise _refused(tool_id, f"it is no JSON: {error}", "give JSON") from None
+    made: Any = from_json(text)
     if not is_dict(made):
         raise _refused(tool_id, "it is no object", "give an object schema")
     schema: Schema = made
-    _check_size(tool_id, schema)
+    if text.count("{") + text.count("[") > MAX_LEVELS:
+        _check_size(tool_id, schema)
     _check_form(tool_id, schema)
-    _check_refs(tool_id, schema)
+    refers = any(word in text for word in _REFERRING)
+    if refers:
+        _check_refs(tool_id, schema)
     if not is_object_root(schema):
         raise _refused(
             tool_id, "its root is no object", "arguments have names: give it `type: object`", "schema.root"
         )
-    if _expanded(schema, schema, (), {}) > MAX_EXPANDED:
+    if refers and _expanded(schema, schema, (), {}) > MAX_EXPANDED:
         raise _refused(
             tool_id,
             f"with its references written out it has more than {MAX_EXPANDED} parts",
