@@ -37,7 +37,7 @@ def first_word(ports: Ports, view: CallView, parsed: Parsed) -> Any:
     """The call as it is settled by a plain `allow`; else what the authoriser answered, for `settle`.
 
     Raises:
-        Denied: the policy failed.
+        Denied: by a plain `deny`, or because the policy failed.
     """
     epoch = None if ports.policy_epoch is None else _epoch(ports)
     try:
@@ -46,12 +46,16 @@ def first_word(ports: Ports, view: CallView, parsed: Parsed) -> Any:
         raise
     except BaseException as error:
         raise _policy_failed(error) from error
-    if type(decided) is not Decision or decided.verdict != "allow" or type(decided.reasons) is not tuple:
+    if type(decided) is not Decision or type(decided.reasons) is not tuple:
         return decided
     for reason in decided.reasons:
         if type(reason) is not str:
             return decided
-    return Settled(decided, parsed, 0, epoch)
+    if decided.verdict == "allow":
+        return Settled(decided, parsed, 0, epoch)
+    if decided.verdict == "deny":
+        raise _denied(decided)
+    return decided
 
 
 async def settle(
@@ -150,7 +154,7 @@ def _denied(decision: Decision) -> Denied:
         "; ".join(decision.reasons) or "denied by policy",
         hint="this call is not allowed here",
         reasons=decision.reasons,
-    )
+    ).fresh()
 
 
 async def _decide(ports: Ports, view: CallView, began_ns: int, *, sync: bool) -> Decision:

@@ -100,6 +100,9 @@ def _tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) ->
 
 def ending(failure: BaseException, call_id: str) -> tuple[BaseException, CallStatus]:
     """The error that a call ends with, and the status that its record gets."""
+    if isinstance(failure, ToolError):
+        error = failure if failure.is_fresh and _is_clean(failure) else _renewed(failure)
+        return error, error.status
     if isinstance(failure, Ended):
         return _renewed(failure.error), failure.error.status
     if isinstance(failure, CallerCancelled):
@@ -108,9 +111,6 @@ def ending(failure: BaseException, call_id: str) -> tuple[BaseException, CallSta
         return rising, "unknown" if isinstance(failure.__cause__, Ended) else "cancelled"
     if isinstance(failure, Aborted):
         return CallCancelled(f"the call was stopped: {failure.reason}"), "cancelled"
-    if isinstance(failure, ToolError):
-        error = _renewed(failure)
-        return error, error.status
     if isinstance(failure, KeyboardInterrupt | GeneratorExit):
         return failure, "interrupted"
     error = InternalError(f"Callboard failed, see {call_id}")  # its text stays here, as the cause
@@ -127,6 +127,15 @@ _STATUS_CLASSES = (
     OutcomeUnknown,
     InternalError,
 )
+
+
+def _is_clean(failure: ToolError) -> bool:
+    """Whether nothing in its texts has to be cut, escaped or masked."""
+    reasons = failure.reasons if isinstance(failure, Denied) else ()
+    return all(
+        len(text) <= MAX_MESSAGE and text.isascii() and "://" not in text
+        for text in (str(failure), failure.hint or "", *reasons)
+    )
 
 
 def _renewed(failure: ToolError) -> ToolError:
@@ -150,10 +159,12 @@ def denial_of(error: BaseException) -> tuple[str, tuple[str, ...]] | None:
 
 
 def failure_of(ports: Ports, error: BaseException) -> Failure:
-    """The record's account of an error."""
-    code = _attribute(error, "code")
-    if code is None:
+    """The record's account of what `ending` gave."""
+    if isinstance(error, ToolError):
+        code, text, hint = error.code, str(error) or type(error).__name__, error.hint
+    else:
         code = "call.cancelled" if isinstance(error, CancelledError) else "call.interrupted"
+        text, hint = text_of(error), None
     if ports.errors.error_code is not None:
         try:
             own: Any = ports.errors.error_code(error)
@@ -161,7 +172,7 @@ def failure_of(ports: Ports, error: BaseException) -> Failure:
             _log.exception("`error_code` failed")
         else:
             code = own if isinstance(own, str) else code
-    return Failure(code, text_of(error), _attribute(error, "hint"))
+    return Failure(code, text, hint)
 
 
 def with_record(ports: Ports, error: BaseException, record: ToolCallRecord) -> BaseException:

@@ -152,15 +152,22 @@ class ToolError(CallboardError):
     """One call did not succeed. Tools raise it themselves to speak to the model.
 
     `invocation` is the call's terminal `ToolCallRecord` once the gate has written it, `status` the status
-    that the record gets.
+    that the record gets. `is_fresh` says that Callboard itself made it for one call and nobody else holds it:
+    the gate raises a copy of any other.
     """
 
     code = "tool.failed"
     status: Literal["failed", "denied", "cancelled", "unknown"] = "failed"
+    is_fresh = False
 
     def __init__(self, message: str = "", *, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, code=code, hint=hint)
         self.invocation: Any = None  # a ToolCallRecord: events stands above this room
+
+    def fresh(self) -> Self:
+        """The same error, marked as made for the one call that raises it."""
+        self.is_fresh = True
+        return self
 
     def recorded(self, invocation: Any) -> Self:
         """The same error, carrying its terminal record."""

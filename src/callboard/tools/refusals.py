@@ -73,7 +73,7 @@ def refusal(
     lines = [f"{_named(place)}: {_cut(_either(texts))}" for place, texts in islice(said.items(), _SHOWN)]
     if len(said) > _SHOWN:
         lines.append(f"and {len(said) - _SHOWN} more")
-    return InvalidArguments("; ".join(lines), code=code, hint=hint)
+    return InvalidArguments("; ".join(lines), code=code, hint=hint).fresh()
 
 
 def _either(texts: Sequence[str]) -> str:
