@@ -79,6 +79,8 @@ def refusal(
 def _either(texts: Sequence[str]) -> str:
     """What the branches of a union say, as one sentence."""
     first, *others = texts
+    if not others:
+        return first
     return " or ".join([first, *(text.removeprefix(_SHOULD) for text in others)])
 
 

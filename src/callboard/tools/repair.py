@@ -8,7 +8,10 @@ readers.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from callboard.errors import InvalidArguments
 from callboard.tools.reading import MAX_VALUES, holds_more, read_json
@@ -25,7 +28,7 @@ MAX_COMPLAINTS = 5000
 Place = tuple[str | int, ...]
 
 
-class Complaint(NamedTuple):
+class Complaint(Struct, frozen=True):
     """One refusal of a validator: where (branches of unions are steps, too), of what type, and its words."""
 
     place: Place
@@ -133,7 +136,7 @@ def repaired(
             if not _answer(value, complaint, optional, changes):
                 return None
         else:
-            branches.setdefault(union, {}).setdefault(label, []).append(complaint._replace(place=place))
+            branches.setdefault(union, {}).setdefault(label, []).append(replace(complaint, place=place))
     for labels in branches.values():
         if not _one_branch(value, labels.values(), optional, changes):
             return None
@@ -191,6 +194,8 @@ def located(value: Any, complaint: Complaint) -> tuple[Place, Place, str | int |
     """The place in the value, and the union and branch it stands in; None where it stands in none."""
     place, holder = complaint.place, value
     last = len(place) - 1
+    if last == 0 and (complaint.type == "missing" or _has(value, place[0])):
+        return place, (), None
     for index, step in enumerate(place):
         if _has(holder, step):
             holder = holder[step]

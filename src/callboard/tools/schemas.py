@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from msgspec.structs import replace
+
 from callboard.errors import RegistrationError
 from callboard.tools.entry import Parsed
 from callboard.tools.reading import MAX_VALUES, holds_more, is_nothing, read_json, text_of
@@ -148,6 +150,6 @@ def _complaints(error: Any) -> Iterator[Complaint]:
         for number, branch in enumerate(kind.context):
             for inner in branch:
                 for below in _complaints(inner):
-                    yield below._replace(place=(*place, _label(number), *below.place[len(place) :]))
+                    yield replace(below, place=(*place, _label(number), *below.place[len(place) :]))
     else:
         yield Complaint(place, "enum" if kind.name in {"const", "enum"} else "other", error.message)
