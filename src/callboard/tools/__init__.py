@@ -2,18 +2,23 @@
 
 from callboard.tools.canonical import canonical
 from callboard.tools.define import Tool, tool
-from callboard.tools.dialects import Dialect, Export, LeftOut, export
+from callboard.tools.dialects import Dialect, Export, LeftOut, Note, export
 from callboard.tools.entry import ErasedTool, Mode, RegisteredTool
+from callboard.tools.limits import Limit
 from callboard.tools.names import WireNames
 from callboard.tools.registration import registered
+from callboard.tools.retries import Retries
 
 __all__ = [
     "Dialect",
     "ErasedTool",
     "Export",
     "LeftOut",
+    "Limit",
     "Mode",
+    "Note",
     "RegisteredTool",
+    "Retries",
     "Tool",
     "WireNames",
     "canonical",

@@ -34,6 +34,7 @@ class ToolOptions:
     agents: Iterable[str] | None = None
     idempotent: bool = False
     mask_errors: bool = False
+    strict: bool | None = None
     debug_steps: Any = None
     schema: Mapping[str, Any] | None = None
     parse_input: Callable[..., Any] | None = None
@@ -114,6 +115,7 @@ def tool(
     agents: Iterable[str] | None = None,
     idempotent: bool = False,
     mask_errors: bool = False,
+    strict: bool | None = None,
     debug_steps: Any = None,
     schema: Mapping[str, Any] | None = None,
     parse_input: Callable[..., Any] | None = None,
@@ -137,6 +139,8 @@ def tool(function: Any = None, /, **options: Any) -> Any:  # noqa: D417 - the op
         agents: the agents that may see it; None means everybody.
         idempotent: a second execution of the same call changes nothing.
         mask_errors: the model sees no exception of the tool but a ToolError.
+        strict: whether a provider's strict mode may hold models to the schema. None: where it satisfies
+            that mode's rules; True: the same, and `tools check` warns where it doesn't; False: never.
         debug_steps: kept in the entry, for diagnostics.
         schema: JSON Schema of the arguments instead of the signature; the function gets them by name.
         parse_input: reads the raw arguments instead of the kernel; the function gets what it returns.

@@ -1,25 +1,34 @@
 """Tool definitions as providers and MCP take them: one bad tool never spoils the others."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from callboard.errors import RegistrationError
 from callboard.tools.entry import RegisteredTool
+from callboard.tools.gemini import RequiredCycle, for_gemini
 from callboard.tools.names import WireNames
 from callboard.tools.refs import Schema, TooLarge, closed_view, inlined
 from callboard.tools.roots import RootUnion, flat_root, is_object_root
+from callboard.tools.rules import RULES, broken_rule
 from callboard.tools.strictness import breaks_strict
 
-Dialect = Literal["openai", "anthropic", "mcp"]
+Dialect = Literal["openai", "anthropic", "gemini", "mcp"]
 Refs = Literal["keep", "inline"]
 Strict = bool | None
-# OpenAI refuses the whole request for a longer one.
-_OPENAI_DESCRIPTION = 1024
 
 
 class LeftOut(NamedTuple):
     """A tool that a dialect can't express."""
+
+    tool_id: str
+    code: str
+    reason: str
+
+
+class Note(NamedTuple):
+    """What a definition does not say of its tool, or not as it was asked for."""
 
     tool_id: str
     code: str
@@ -34,11 +43,21 @@ class Export:
         definitions: one per tool, sorted by tool id, so that the same tools give the same bytes.
         names: the names in them, and the way back.
         left_out: the tools that are not among them, and why.
+        notes: what those that are among them do not say: `schema.not_strict`, where strict mode was given up;
+            `schema.loosened`, where a condition is judged by the tool only.
     """
 
     definitions: list[dict[str, Any]]
     names: WireNames
     left_out: list[LeftOut]
+    notes: list[Note] = field(default_factory=list[Note])
+
+
+class _Made(NamedTuple):
+    """A definition without its name, and (code, reason) of what it does not say."""
+
+    definition: dict[str, Any]
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 class _Unsayable(Exception):
@@ -54,11 +73,11 @@ def export(
 
     Args:
         tools: in any order.
-        dialect: `openai`, `anthropic` or `mcp`.
+        dialect: `openai`, `anthropic`, `gemini` or `mcp`.
         refs: `keep` keeps local references; `inline` writes out those on no cycle, for models that do not
             follow them.
-        strict: for `openai`. None: strict where the schema satisfies strict mode; True: the others are left
-            out; False: never.
+        strict: for `openai`. None: strict where the schema satisfies strict mode, if the tool lets it;
+            True: the others are left out; False: never.
 
     Raises:
         ValueError: for an unknown dialect.
@@ -69,17 +88,19 @@ def export(
     names = WireNames(entries)
     definitions: list[dict[str, Any]] = []
     left_out: list[LeftOut] = []
+    notes: list[Note] = []
     for tool_id in sorted(entries):
         try:
             made = _fragment(entries[tool_id], dialect, refs, strict)
         except _Unsayable as error:
             left_out.append(LeftOut(tool_id, error.code, str(error)))
         else:
-            definitions.append(_DIALECTS[dialect].named(made, names[tool_id]))
-    return Export(definitions, names, left_out)
+            definitions.append(_DIALECTS[dialect].named(made.definition, names[tool_id]))
+            notes.extend(Note(tool_id, *note) for note in made.notes)
+    return Export(definitions, names, left_out, notes)
 
 
-def _fragment(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
+def _fragment(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Strict) -> _Made:
     """The definition without its name; made once for each entry."""
     kept: dict[Any, Any] = entry.published.kept
     key = (dialect, refs, strict)
@@ -88,15 +109,19 @@ def _fragment(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: 
     return kept[key]
 
 
-def _made(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Strict) -> dict[str, Any]:
+def _made(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Strict) -> _Made:
+    writer = _DIALECTS[dialect]
     try:
         schema = dict(entry.input_schema)
-        if _DIALECTS[dialect].flat:
+        if RULES[dialect].root:
             schema = flat_root(schema)
         schema = inlined(schema) if refs == "inline" else closed_view(schema, schema)
-        return _DIALECTS[dialect].body(entry, {"type": "object", **schema}, strict)
+        made = writer.body(entry, {"type": "object", **schema}, strict)
+        broken = broken_rule(writer.arguments(made.definition), RULES[dialect])
     except RootUnion as error:
         raise _Unsayable("schema.root_union", str(error)) from None
+    except RequiredCycle as error:
+        raise _Unsayable("schema.recursive_unsupported", str(error)) from None
     except TooLarge:
         raise _Unsayable("schema.too_large", "with its references written out it is too large") from None
     except RegistrationError as error:
@@ -107,38 +132,46 @@ def _made(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Stri
         raise _Unsayable(
             "schema.unpublishable", f"its schema can't be made: {error or type(error).__name__}"
         ) from error
+    if broken is not None:
+        raise _Unsayable(*broken)
+    return made
 
 
-def _openai(entry: RegisteredTool[Any], schema: Schema, strict: Strict) -> dict[str, Any]:
+def _openai(entry: RegisteredTool[Any], schema: Schema, strict: Strict) -> _Made:
     schema = {**schema, "required": schema.get("required", [])}
     broken = breaks_strict(schema)
+    beyond = f"its schema is beyond strict mode: {broken}"
     if strict and broken is not None:
-        raise _Unsayable("schema.not_strict", f"its schema is beyond strict mode: {broken}")
-    function: dict[str, Any] = {"name": ""}
-    if entry.description:
-        function["description"] = _cut(entry.description, _OPENAI_DESCRIPTION)
-    return {
-        "type": "function",
-        "function": {**function, "parameters": schema, "strict": broken is None and strict is not False},
-    }
+        raise _Unsayable("schema.not_strict", beyond)
+    wanted = strict is not False and entry.strict is not False
+    function = {"name": "", **_told(entry, RULES["openai"].description), "parameters": schema}
+    function["strict"] = wanted and broken is None
+    notes = (("schema.not_strict", beyond),) if wanted and broken is not None else ()
+    return _Made({"type": "function", "function": function}, notes)
+
+
+def _told(entry: RegisteredTool[Any], longest: int | None = None) -> dict[str, Any]:
+    text = entry.description
+    return {"description": text if longest is None else _cut(text, longest)} if text else {}
 
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rsplit(None, 1)[0] + "…"
 
 
-def _anthropic(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": ""}
-    if entry.description:
-        made["description"] = entry.description
-    return {**made, "input_schema": schema}
+def _anthropic(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> _Made:
+    return _Made({"name": "", **_told(entry), "input_schema": schema})
 
 
-def _mcp(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": ""}
-    if entry.description:
-        made["description"] = entry.description
-    made["inputSchema"] = schema
+def _gemini(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> _Made:
+    made, lost = for_gemini(schema)
+    reason = f"models don't see what its schema says with {', '.join(map(repr, lost))}"
+    notes = (("schema.loosened", reason),) if lost else ()
+    return _Made({"name": "", **_told(entry), "parametersJsonSchema": made}, notes)
+
+
+def _mcp(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> _Made:
+    made: dict[str, Any] = {"name": "", **_told(entry), "inputSchema": schema}
     output = entry.output_schema
     if output is not None and is_object_root(output):
         made["outputSchema"] = {"type": "object", **output}
@@ -146,7 +179,7 @@ def _mcp(entry: RegisteredTool[Any], schema: Schema, _: Strict) -> dict[str, Any
     hints: dict[str, Any] = {"readOnlyHint": reads}
     if not reads:
         hints["idempotentHint"] = entry.idempotent
-    return {**made, "annotations": hints}
+    return _Made({**made, "annotations": hints})
 
 
 def _named(made: dict[str, Any], name: str) -> dict[str, Any]:
@@ -157,14 +190,19 @@ def _named_function(made: dict[str, Any], name: str) -> dict[str, Any]:
     return {**made, "function": {**made["function"], "name": name}}
 
 
+def _parameters(made: dict[str, Any]) -> Schema:
+    return made["function"]["parameters"]
+
+
 class _Writer(NamedTuple):
-    body: Callable[[RegisteredTool[Any], Schema, Strict], dict[str, Any]]
+    body: Callable[[RegisteredTool[Any], Schema, Strict], _Made]
     named: Callable[[dict[str, Any], str], dict[str, Any]]
-    flat: bool  # whether it refuses unions at the root
+    arguments: Callable[[dict[str, Any]], Schema]  # where the definition holds their schema
 
 
 _DIALECTS: Mapping[str, _Writer] = {
-    "anthropic": _Writer(_anthropic, _named, flat=True),
-    "mcp": _Writer(_mcp, _named, flat=False),
-    "openai": _Writer(_openai, _named_function, flat=True),
+    "anthropic": _Writer(_anthropic, _named, itemgetter("input_schema")),
+    "gemini": _Writer(_gemini, _named, itemgetter("parametersJsonSchema")),
+    "mcp": _Writer(_mcp, _named, itemgetter("inputSchema")),
+    "openai": _Writer(_openai, _named_function, _parameters),
 }

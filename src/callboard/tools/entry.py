@@ -115,6 +115,7 @@ class RegisteredTool(Generic[SourceT_co]):
     agents: frozenset[str] | None  # who may see it; None: everybody
     idempotent: bool
     mask_errors: bool
+    strict: bool | None  # False: no provider's strict mode, even where its schema satisfies it
 
     @property
     def plan(self) -> Plan:

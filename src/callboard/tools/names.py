@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-WIRE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+WIRE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # the same for all providers: a run may change models
 _ILLEGAL = re.compile(r"[^A-Za-z0-9-]+")
 _LENGTH = 64
 _DIGEST = 10
@@ -58,5 +58,7 @@ def wire_name(tool_id: str, salt: str = "") -> str:
     """
     digest = hashlib.sha256(f"{salt}{tool_id}".encode()).digest()
     tail = base64.b32encode(digest).decode().lower()[:_DIGEST]
-    kept = _ILLEGAL.sub("_", tool_id).strip("_-")[: _LENGTH - _DIGEST - 1].rstrip("_-")
-    return f"{kept or 'tool'}_{tail}"
+    kept = _ILLEGAL.sub("_", tool_id).strip("_-")
+    if not kept[:1].isalpha():
+        kept = f"tool_{kept}"
+    return f"{kept[: _LENGTH - _DIGEST - 1].rstrip('_-')}_{tail}"

@@ -95,6 +95,15 @@ def _checked_text(tool_id: str, description: Any) -> str | None:
     return description
 
 
+def _checked_strict(tool_id: str, strict: Any) -> bool | None:
+    if strict is None or isinstance(strict, bool):
+        return strict
+    raise RegistrationError(
+        f"tool {tool_id!r}: strict is {type(strict).__name__}",
+        hint="give True or False, or nothing for what its schema allows",
+    )
+
+
 OWN_LOCK = "tool:"  # and its id: the lock of a tool that takes turns with itself
 
 
@@ -162,6 +171,7 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         agents=None if options.agents is None else frozenset(options.agents),
         idempotent=options.idempotent,
         mask_errors=options.mask_errors,
+        strict=_checked_strict(tool_id, options.strict),
     )
 
 
@@ -281,6 +291,7 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         agents=None if agents is None else frozenset(agents),
         idempotent=bool(get("idempotent")),
         mask_errors=bool(get("mask_errors")),
+        strict=_checked_strict(tool_id, get("strict")),
     )
 
 
