@@ -4,12 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from callboard.models.names import parse
-
-# Environment variable with a key: the model that is then used. The first that is set wins.
-_BY_KEY = {
-    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5",
-    "OPENAI_API_KEY": "openai:gpt-5.6-terra",
-}
+from callboard.models.services import SERVICES
 
 
 class Choice(NamedTuple):
@@ -42,7 +37,8 @@ def choose(
             if name not in named:
                 parse(name, named)
             return Choice(name, reason)
-    for variable, name in _BY_KEY.items():
-        if environ.get(variable):
-            return Choice(name, f"no model configured, {variable} is set")
+    for service in SERVICES.values():
+        variable = next((key for key in service.keys if service.model and environ.get(key)), None)
+        if variable is not None:
+            return Choice(f"{service.name}:{service.model}", f"no model configured, {variable} is set")
     return Choice("local", "no model configured, no provider key in the environment")

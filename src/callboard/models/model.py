@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from callboard.conversation import Message, ToolCall
 
-Dialect = Literal["openai", "anthropic", "mcp"]
+Dialect = Literal["openai", "anthropic", "gemini", "mcp"]
 OnDelta = Callable[[str], None]
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from callboard.errors import ModelError
+from callboard.models.services import ALSO_CALLED, SERVICES
 
+_SHOWN = ("openai", "anthropic", "ollama", "openai-compatible")
 FORMS = (
     "local",
     "openai:NAME",
@@ -14,8 +16,8 @@ FORMS = (
     "ollama:NAME",
     "openai-compatible:NAME@http://HOST:PORT/v1",
     "NAME of a [models.NAME] in callboard.toml",
+    f"PROVIDER:NAME with PROVIDER {' | '.join(sorted(set(SERVICES).difference(_SHOWN)))}",
 )
-_PROVIDERS = ("openai", "anthropic", "ollama", "openai-compatible")
 _AT_URL = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)")
 
 
@@ -39,13 +41,19 @@ def parse(name: str, named: Collection[str] = ()) -> ModelName:
         ModelError: `model.unknown_name`, with the legal forms and what is close.
     """
     provider, _, model = name.partition(":")
-    if name == "local" or (provider in _PROVIDERS and model):
+    if name == "local" or (provider in SERVICES and model):
         url = _AT_URL.fullmatch(model) if provider == "openai-compatible" else None
         return ModelName(provider, model) if url is None else ModelName(provider, url["model"], url["url"])
-    close = get_close_matches(provider, [*named, "local", *_PROVIDERS], n=3, cutoff=0.6)
+    close = _close(provider, named)
     meant = f"; close to it: {', '.join(close)}" if close else ""
     raise ModelError(
         f"no model is called {name[:100]!r}{meant}",
         code="model.unknown_name",
         hint="a model is one of: " + ", ".join(FORMS),
     )
+
+
+def _close(provider: str, named: Collection[str]) -> list[str]:
+    meant = ALSO_CALLED.get(provider.lower().replace("_", "-"))
+    close = get_close_matches(provider, [*named, "local", *SERVICES], n=3, cutoff=0.6)
+    return close if meant is None or meant in close else [meant, *close]

@@ -1,7 +1,7 @@
 """Talking to providers: pydantic-ai's model layer does it, none of its agent loop is used."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from pydantic_ai import direct
 from pydantic_ai.messages import (
@@ -17,14 +17,15 @@ from pydantic_ai.messages import (
     ToolCallPartDelta,
 )
 from pydantic_ai.models import Model as PydanticModel
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import ModelRequestParameters, StreamedResponse, infer_model
 from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers import Provider, infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as PydanticToolDefinition
 
 from callboard.errors import ModelError
 from callboard.models.failures import failed
-from callboard.models.model import ModelAnswer, ModelRequest, OnDelta, ToolDefinition
+from callboard.models.model import Dialect, ModelAnswer, ModelRequest, OnDelta, ToolDefinition
 from callboard.models.target import Target
 from callboard.models.translation import answer_of, messages_for
 
@@ -61,16 +62,18 @@ class Connection:
         try:
             async with direct.model_request_stream(
                 self._model,
-                messages_for(request.messages, target.dialect),
+                messages_for(request.messages, instructs_anywhere=target.service.instructs_anywhere),
                 model_settings=_settings(target, request),
-                model_request_parameters=_parameters(request.tools),
+                model_request_parameters=_parameters(request.tools, target.dialect),
             ) as stream:
                 await _listen(stream, on_delta)
                 return answer_of(_whole(stream.get(), target.name), request.messages)
         except ModelError:
             raise
         except Exception as error:  # each provider's library has errors of its own
-            raise failed(error, target.name, self._model.base_url, target.secrets) from error
+            raise failed(
+                error, target.name, target.base_url or self._model.base_url, target.secrets
+            ) from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -81,40 +84,35 @@ class Connection:
 
 def _model_of(target: Target) -> PydanticModel:
     """Pydantic-ai's model for a provider, whose own library has to be installed."""
-    provider, model, base_url, key = target.provider, target.model, target.base_url, target.key
-    if provider == "anthropic":
-        from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - a library of its own
-        from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+    kind = target.service.inferred_as
+    return infer_model(f"{kind}:{target.model}", lambda _: _provider_of(target))
 
-        return AnthropicModel(model, provider=AnthropicProvider(api_key=key or "none", base_url=base_url))
-    from pydantic_ai.models.openai import (  # noqa: PLC0415
-        OpenAIChatModel,
-        OpenAIResponsesModel,
-        OpenAIResponsesModelSettings,
-    )
 
-    if provider == "openai":
-        from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+def _provider_of(target: Target) -> Provider[Any]:
+    """Pydantic-ai's provider, told all that was found: what it is not told it looks up by itself."""
+    service, address = target.service, target.base_url
+    if service.name == "openai-compatible":
+        return _compatible(target)
+    arguments: dict[str, Any] = dict(target.options)
+    if target.key is not None or not service.finds_credentials:
+        arguments[service.key_as] = target.key or "none"
+    if service.address_as not in {None, "client"} and address is not None:
+        arguments[str(service.address_as)] = address
+    made = infer_provider_class(service.inferred_as)(**arguments)
+    if service.address_as == "client" and address is not None:
+        made.client.base_url = address
+    return made
 
-        service = OpenAIProvider(base_url=base_url, api_key=key or "none")
-        nothing_kept = OpenAIResponsesModelSettings(
-            openai_store=False
-        )  # this API keeps conversations by default
-        return OpenAIResponsesModel(model, provider=service, settings=nothing_kept)
-    if provider == "ollama":
-        from pydantic_ai.models.ollama import OllamaModel  # noqa: PLC0415
-        from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
 
-        return OllamaModel(model, provider=OllamaProvider(base_url=base_url, api_key=key or "none"))
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
+def _compatible(target: Target) -> Provider[Any]:
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - a library
 
     plain = OpenAIModelProfile(
         openai_supports_strict_tool_definition=False
     )  # many servers don't know the word
-    server = OpenAICompatibleProvider(
-        "openai-compatible", base_url=base_url or "", api_key=key, profile=plain
+    return OpenAICompatibleProvider(
+        target.provider, base_url=target.base_url or "", api_key=target.key, profile=plain
     )
-    return OpenAIChatModel(model, provider=server)
 
 
 async def _listen(stream: StreamedResponse, on_delta: OnDelta) -> None:
@@ -174,14 +172,15 @@ def _settings(target: Target, request: ModelRequest) -> ModelSettings:
     return cast("ModelSettings", made)
 
 
-def _parameters(tools: Sequence[ToolDefinition]) -> ModelRequestParameters:
+def _parameters(tools: Sequence[ToolDefinition], dialect: Dialect) -> ModelRequestParameters:
     return ModelRequestParameters(
         function_tools=[
             PydanticToolDefinition(
                 name=tool.name,
                 description=tool.description,
                 parameters_json_schema=dict(tool.parameters),
-                strict=bool(tool.strict),  # None would let the provider's class rewrite the schema
+                # None would let the other classes rewrite the schema; Google's asks for what fits it
+                strict=None if dialect == "gemini" else bool(tool.strict),
             )
             for tool in tools
         ]

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from callboard.models.model import Dialect
+from callboard.models.services import SERVICES, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Target:
         base_url: where the provider listens; None is its own default.
         key: what it wants to see; None where it wants nothing.
         settings: sent with each request; those of a request win.
+        options: what else the provider is told, such as a region.
     """
 
     name: str
@@ -28,11 +30,17 @@ class Target:
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def service(self) -> Service:
+        """What the provider needs."""
+        return SERVICES[self.provider]
 
     @property
     def dialect(self) -> Dialect:
         """How tools are described to it."""
-        return "anthropic" if self.provider == "anthropic" else "openai"
+        return self.service.dialect
 
     @property
     def is_on_this_machine(self) -> bool:

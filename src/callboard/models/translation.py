@@ -14,18 +14,18 @@ from callboard.conversation import (
     part_from_json,
     text_of,
 )
-from callboard.models.model import Dialect, ModelAnswer
+from callboard.models.model import ModelAnswer
 
 
-def messages_for(messages: Iterable[Message], dialect: Dialect) -> list[theirs.ModelMessage]:
+def messages_for(messages: Iterable[Message], *, instructs_anywhere: bool) -> list[theirs.ModelMessage]:
     """The conversation for the provider; what stands between two answers becomes one request.
 
-    Where the dialect knows instructions only at the start, later ones are said by the user, in their place.
+    Where a provider knows instructions only at the start, later ones are said by the user, in their place.
     """
     made: list[theirs.ModelMessage] = []
     parts: list[theirs.ModelRequestPart] = []
     for message in messages:
-        if message["role"] == "system" and made and dialect == "anthropic":
+        if message["role"] == "system" and made and not instructs_anywhere:
             parts.append(theirs.UserPromptPart(message["content"]))
             continue
         if message["role"] != "assistant":
