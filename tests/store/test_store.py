@@ -139,10 +139,10 @@ def test_call_records_come_newest_first_by_run_status_and_tool(tmp_path: Path) -
         assert found() == ["c4", "c3", "c2", "c1"]
         assert found(run="r1") == ["c2", "c1"]
         assert found(status=("failed", "denied")) == ["c3", "c2"]
-        assert found(tool="add", run="r1") == ["c1"]
+        assert found(tool=("add",), run="r1") == ["c1"]
         newest = store.calls.list(CallFilter(limit=2))
         assert found(before=newest[-1]["seq"]) == ["c2", "c1"]
-        [first] = store.calls.list(CallFilter(tool="add", run="r1"))
+        [first] = store.calls.list(CallFilter(tool=("add",), run="r1"))
         assert first == {**record("c1"), "seq": 1, "run": "r1", "step": "act#1/tool.add.1"}
 
 
@@ -156,7 +156,7 @@ def test_a_call_record_is_stored_once(tmp_path: Path) -> None:
 def test_a_name_with_a_lone_surrogate_is_kept_as_an_escape(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         store.calls.add(record("c1", tool="bad\ud800name"))
-        [call] = store.calls.list(CallFilter(tool="bad\ud800name"))
+        [call] = store.calls.list(CallFilter(tool=("bad\ud800name",)))
         assert call["tool_id"] == "bad\ud800name"
 
 

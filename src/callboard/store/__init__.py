@@ -1,14 +1,25 @@
-"""What outlives the process: runs, their events, call records and recorded steps, in one SQLite file.
+"""What outlives the process: runs, events, call records, results and recorded steps, in one SQLite file.
 
 Importing this room is cheap; SQLAlchemy is loaded by `open_store`.
 """
 
 from pathlib import Path
 
-from callboard.store.rows import CallFilter, RunFilter, StoredRun, StoredStep
+from callboard.store.exports import ExportReader
+from callboard.store.rows import CallFilter, Pruned, Retention, RunFilter, StoredRun, StoredStep
 from callboard.store.store import Store
 
-__all__ = ["CallFilter", "RunFilter", "Store", "StoredRun", "StoredStep", "open_store"]
+__all__ = [
+    "CallFilter",
+    "ExportReader",
+    "Pruned",
+    "Retention",
+    "RunFilter",
+    "Store",
+    "StoredRun",
+    "StoredStep",
+    "open_store",
+]
 
 
 def open_store(folder: str | Path) -> Store:

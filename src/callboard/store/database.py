@@ -19,6 +19,8 @@ PATIENCE = 10.0  # seconds for which a file that another process holds is waited
 _STRETCH_MS = 100
 _BREATH = 0.005  # seconds between two of them, where SQLite does not wait itself
 
+_INCREMENTAL = 2  # what `PRAGMA auto_vacuum` says of a file that can be shortened in pieces
+
 _PRAGMAS = (
     f"busy_timeout={_STRETCH_MS}",
     "journal_mode=WAL",
@@ -94,6 +96,41 @@ class Database:
             with writing.begin():
                 yield writing
 
+    def file_size(self) -> int:
+        """Bytes of the file, with what has not been folded into it."""
+        return sum(
+            path.stat().st_size for name in ("", "-wal") if (path := Path(f"{self.path}{name}")).exists()
+        )
+
+    def live_size(self, connection: sa.Connection) -> int:
+        """Bytes of the file without what is free in it."""
+        pages, free, size = (
+            _figure(connection, name) for name in ("page_count", "freelist_count", "page_size")
+        )
+        return (pages - free) * size
+
+    def gives_back_in_pieces(self) -> bool:
+        """Whether `give_back` can do anything: files of the first Callboard can only be written anew."""
+        with self.read() as connection:
+            return _figure(connection, "auto_vacuum") == _INCREMENTAL
+
+    def give_back(self, pages: int) -> bool:
+        """Shorten the file by so many free pages; returns whether more are free."""
+        with self._turn, self._explained(), self._engine.connect() as connection:
+            connection.exec_driver_sql(f"PRAGMA incremental_vacuum({pages})").fetchall()
+            return _figure(connection, "freelist_count") > 0
+
+    def rewrite(self) -> None:
+        """Write the file anew, without what is free in it; from then on space is given back in pieces."""
+        with self._turn, self._explained(), self._engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA auto_vacuum=INCREMENTAL")
+            connection.exec_driver_sql("VACUUM")
+
+    def fold(self) -> None:
+        """Fold the write-ahead log into the file, as far as nobody reads it."""
+        with self._turn, self._explained(), self._engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def close(self) -> None:
         """Close all connections; the write-ahead log is folded into the file."""
         self._engine.dispose()
@@ -122,6 +159,10 @@ class Database:
         return StoreError(
             f"{self.path}: {error}", hint="run again with CALLBOARD_DEBUG=1 and report what it shows"
         )
+
+
+def _figure(connection: sa.Connection, pragma: str) -> int:
+    return connection.exec_driver_sql(f"PRAGMA {pragma}").scalar_one()
 
 
 class _Connection(sqlite3.Connection):

@@ -45,7 +45,7 @@ class Events:
             with self._database.read() as connection:
                 page = connection.execute(query).mappings().all()
             for row in page:
-                yield _event(row)
+                yield event_of(row)
                 after = row["seq"]
             if len(page) < _PAGE:
                 return
@@ -59,7 +59,8 @@ def _append(connection: sa.Connection, event: Mapping[str, Any]) -> int | None:
     return connection.execute(_STORING, row).scalar()
 
 
-def _event(row: Mapping[Any, Any]) -> dict[str, Any]:
+def event_of(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of the table as the event that it holds; one that is damaged as a notice."""
     if row["data"] is not DAMAGED:
         return dict(row)
     text = f"an event is damaged in the file: {row['type']}, row {row['seq']} of its table events"

@@ -1,7 +1,9 @@
 """The state folder: it is its owner's alone, and stays out of version control."""
 
 import os
-from contextlib import suppress
+import secrets
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 from callboard.errors import StoreError
@@ -43,6 +45,8 @@ def _close(folder: Path) -> None:
     another store of this process.
     """
     try:
+        if not os.path.lexists(folder / FILE):
+            _make(folder / FILE)
         with suppress(FileExistsError):
             os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         for path in (folder / name for name in _FILES):
@@ -50,6 +54,25 @@ def _close(folder: Path) -> None:
                 path.chmod(0o600)
     except OSError:  # SQLite says what is wrong with it
         return
+
+
+def _make(path: Path) -> None:
+    """A file without tables that can later be shortened in pieces: SQLite lets only a new one choose that.
+
+    It gets its name when it is complete, so that nobody else finds half of it. Where that can't be done,
+    SQLite makes a plain one.
+    """
+    made = path.with_name(f"{FILE}-{secrets.token_hex(4)}")
+    try:
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        with closing(sqlite3.connect(made, isolation_level=None)) as connection:
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            connection.execute("PRAGMA user_version=1")  # writes the choice down
+        os.link(made, path)
+    except (OSError, sqlite3.Error):
+        return
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def _ignore(folder: Path) -> None:

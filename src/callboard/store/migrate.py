@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from callboard.errors import StoreError
 from callboard.store.database import Database
 
-HEAD = "0001"
+HEAD = "0002"
 _SCRIPTS = "callboard.store:migrations"
 
 

@@ -1,8 +1,8 @@
 """What goes into the store and comes out of it: plain values that hold JSON."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +64,75 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFilter:
-    """Which call records: newest first.
+    """Which call records: newest first; what is None or empty is not asked for.
 
     Attributes:
         run: of this run and its children; None for all calls, those outside of runs included.
-        status: of these statuses; all where empty.
-        tool: of this tool.
+        status: of these statuses.
+        tool: of these tools.
+        agent: made by this agent, by its whole path.
+        user: on this user's behalf.
+        tenant: on this tenant's behalf.
+        code: that failed with one of these codes.
+        since: started at this moment or later, Unix seconds.
+        until: started before this moment, Unix seconds.
+        simulated: only simulated calls, or only real ones.
+        slow: that took so many seconds or more.
         before: older than the record with this `seq`, for the next page.
     """
 
     run: str | None = None
     status: tuple[str, ...] = ()
-    tool: str | None = None
+    tool: tuple[str, ...] = ()
+    agent: str | None = None
+    user: str | None = None
+    tenant: str | None = None
+    code: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    simulated: bool | None = None
+    slow: float | None = None
     limit: int = 50
     before: int | None = None
+
+
+Reason = Literal["keep_days", "keep_runs", "max_size"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """What is kept; None is no limit. A run that has not ended is kept in any case.
+
+    Attributes:
+        keep_days: days since a run, or a call outside of runs, began.
+        keep_runs: so many runs, the newest ones.
+        max_size: bytes of the file, without what is free in it.
+    """
+
+    keep_days: float | None = None
+    keep_runs: int | None = None
+    max_size: int | None = None
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing has to go."""
+        return self.keep_days is None and self.keep_runs is None and self.max_size is None
+
+
+@dataclass(slots=True)
+class Pruned:
+    """What went, or would go.
+
+    Attributes:
+        runs: their ids, oldest first, with the limit that they went by.
+        calls: records of calls outside of runs.
+        bytes_before: of the file, before.
+        bytes_after: of the file, after; in a rehearsal, about.
+        whole: whether all that had to go has gone; False where it was stopped.
+    """
+
+    runs: list[tuple[str, Reason]] = field(default_factory=list[tuple[str, Reason]])
+    calls: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    whole: bool = True

@@ -1,7 +1,7 @@
 """The list of runs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +11,8 @@ from callboard.errors import StoreError
 from callboard.store.database import Database
 from callboard.store.rows import RunFilter, StoredRun
 from callboard.store.tables import DAMAGED, runs
+
+_FIELDS = frozenset(field.name for field in fields(StoredRun))
 
 
 class Runs:
@@ -68,12 +70,12 @@ class Runs:
         with self._database.read() as connection:
             row = connection.execute(sa.select(runs).where(runs.c.id == run_id)).mappings().first()
             if row is not None:
-                return _run(row)
+                return run_of(row)
             beginning = sa.func.substr(runs.c.id, 1, len(run_id)) == run_id
             rows = connection.execute(sa.select(runs).where(beginning).limit(2)).mappings().all()
         if len(rows) > 1:
             raise StoreError(f"several runs begin with {run_id!r}", hint="give more characters of the id")
-        return _run(rows[0]) if rows else None
+        return run_of(rows[0]) if rows else None
 
     def list(self, wanted: RunFilter | None = None) -> list[StoredRun]:
         """The runs asked for, newest first."""
@@ -82,11 +84,12 @@ class Runs:
         if wanted.status:
             query = query.where(runs.c.status.in_(wanted.status))
         with self._database.read() as connection:
-            return [_run(row) for row in connection.execute(query).mappings()]
+            return [run_of(row) for row in connection.execute(query).mappings()]
 
 
-def _run(row: Mapping[Any, Any]) -> StoredRun:
-    fields = {str(name): value for name, value in row.items() if name != "seq"}
+def run_of(row: Mapping[Any, Any]) -> StoredRun:
+    """A row of the table as a run; what is damaged in it is None, and its message says so."""
+    fields = {str(name): value for name, value in row.items() if name in _FIELDS}
     for name in [name for name, value in fields.items() if value is DAMAGED]:
         fields[name] = None
         fields["message"] = f"its {name} is damaged in the file: row {row['seq']} of the table runs"

@@ -1,15 +1,19 @@
-"""The store of a state folder: its file, and the four kinds of things in it."""
+"""The store of a state folder: its file, and what is in it."""
 
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
 from callboard.store.folder import FILE, OWNERS, prepare
+from callboard.store.rows import Pruned, Retention
 
 
 class Store:
-    """Runs, events, call records and recorded steps. Safe from any thread; what returned is on disk.
+    """Runs, events, call records, large results and recorded steps.
 
-    SQLAlchemy is loaded when a store is made, not when this module is.
+    Safe from any thread; what returned is on disk. SQLAlchemy is loaded when a store is made, not when this
+    module is.
 
     Args:
         folder: the state folder; it is made, readable for its owner only, where it is missing.
@@ -19,7 +23,8 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
-        from callboard.store.calls import Calls  # noqa: PLC0415 - SQLAlchemy takes a second to load
+        from callboard.store.blobs import Blobs  # noqa: PLC0415 - SQLAlchemy takes a second to load
+        from callboard.store.calls import Calls  # noqa: PLC0415 - same
         from callboard.store.database import Database  # noqa: PLC0415 - same
         from callboard.store.events import Events  # noqa: PLC0415 - same
         from callboard.store.journal import Journal  # noqa: PLC0415 - same
@@ -38,6 +43,7 @@ class Store:
         self.runs = Runs(self._database)
         self.events = Events(self._database)
         self.calls = Calls(self._database)
+        self.blobs = Blobs(self._database)
         self.journal = Journal(self._database)
         self._owners = Owners(folder / OWNERS)
 
@@ -68,6 +74,52 @@ class Store:
         from callboard.store.settling import settle  # noqa: PLC0415 - SQLAlchemy, as above
 
         return settle(self._database, self._owners, now)
+
+    def prune(self, kept: Retention, tell: Callable[[Pruned], object] = lambda _: None) -> Pruned:
+        """Delete what is no longer kept, with all that belongs to it, and give back the space.
+
+        Args:
+            kept: what is kept. A run that has not ended stays in any case.
+            tell: is given what went so far, again and again.
+
+        Raises:
+            StoreError: if the file can't be written. What went until then is gone, the rest is whole.
+        """
+        from callboard.store.retention import prune_all  # noqa: PLC0415 - SQLAlchemy, as above
+
+        return prune_all(self._database, kept, tell)
+
+    def prune_in_passing(self, kept: Retention, stopped: Callable[[], bool]) -> Pruned:
+        """The same beside other work, in short transactions, until `stopped` says so.
+
+        Space is given back where that can be done in pieces.
+
+        Raises:
+            StoreError: as `prune`.
+        """
+        from callboard.store.retention import Pruning  # noqa: PLC0415 - SQLAlchemy, as above
+
+        return Pruning(self._database, kept, time.time(), stopped).run()
+
+    def would_prune(self, kept: Retention) -> Pruned:
+        """What `prune` would delete; nothing is."""
+        from callboard.store.retention import Pruning  # noqa: PLC0415 - SQLAlchemy, as above
+
+        return Pruning(self._database, kept, time.time()).rehearse()
+
+    def export(self, runs: Iterable[str] = (), *, since: float | None = None) -> Iterator[str]:
+        """Runs as lines of JSON, oldest first; docs/contracts/export.md is the whole contract.
+
+        Args:
+            runs: the ids of runs; none means all.
+            since: only runs that began at this moment or later, Unix seconds.
+
+        Raises:
+            StoreError: when the file can't be read.
+        """
+        from callboard.store.exporting import lines  # noqa: PLC0415 - SQLAlchemy, as above
+
+        return lines(self._database, tuple(runs), since)
 
     def close(self) -> None:
         """Close the file. Runs of this store that have not ended are abandoned."""

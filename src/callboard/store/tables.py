@@ -96,10 +96,29 @@ calls = sa.Table(
     sa.Column("tool_id", Words, nullable=False, index=True),
     sa.Column("kind", Words, nullable=False),
     sa.Column("status", Words, nullable=False, index=True),
-    sa.Column("agent", Words),
-    sa.Column("started_ns", sa.BigInteger, nullable=False),
-    sa.Column("duration_ns", sa.BigInteger, nullable=False),
+    sa.Column("agent", Words, index=True),
+    sa.Column("started_ns", sa.BigInteger, nullable=False, index=True),
+    sa.Column("duration_ns", sa.BigInteger, nullable=False, index=True),
     sa.Column("record", Json, nullable=False),
+    # what the record says, for those who look for it
+    sa.Column("code", Words, index=True),
+    sa.Column("user", Words, index=True),
+    sa.Column("tenant", Words, index=True),
+    sa.Column("simulated", sa.Boolean, index=True),
+    sqlite_autoincrement=True,
+)
+
+blobs = sa.Table(
+    "blobs",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("run", Words, nullable=False),  # empty: of calls outside of runs
+    sa.Column("principal", Words, nullable=False),  # JSON text; empty: on nobody's behalf
+    sa.Column("handle", Words, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("length", sa.Integer, nullable=False),
+    sa.Column("text", Words, nullable=False),
+    sa.UniqueConstraint("run", "handle", "principal", name="blobs_identity"),
     sqlite_autoincrement=True,
 )
 
