@@ -40,7 +40,7 @@ def test_every_command_is_on_the_page_and_no_other() -> None:
 
 def test_every_option_is_on_the_page_with_the_commands_that_have_it() -> None:
     known = {path.removeprefix("callboard "): options(command) for path, command in commands(app)}
-    rows = re.findall(r"^\| `(--[a-z]+)[^`]*` \| (.+?) \|", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `(--[a-z-]+)[^`]*` \| (.+?) \|", PAGE, re.MULTILINE)
     documented: dict[str, set[str]] = {}
     for option, of in rows:
         if of.startswith("all"):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from callboard import __version__
-from callboard.cli import checking, records, run, tools
+from callboard.cli import calls, checking, records, run, tools
 from callboard.cli.exits import FAILED, STOPPED, USAGE
 from callboard.cli.output import debugging, print_error
 from callboard.errors import CallboardError, ConfigError, ModelError
@@ -53,10 +53,12 @@ app = App(
 _tools = _group("tools", "The tools that a run could call.", tools.EXAMPLES)
 _runs = _group("runs", "The runs that were recorded; without a command, they are listed.", records.EXAMPLES)
 
+_calls = _group("calls", "The records of calls; without a command, they are listed.", calls.EXAMPLES)
+
 app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _RUN_EXITS)
 app.command(_tools)
 app.command(_runs)
-app.command(records.list_calls, name="calls", help_epilogue=records.CALLS_EXAMPLES)
+app.command(_calls)
 _tools.command(tools.list_tools, name="list", help_epilogue=tools.LIST_EXAMPLES)
 _tools.command(tools.show_tool, name="show", help_epilogue=tools.SHOW_EXAMPLES)
 _tools.command(tools.call_tool, name="call", help_epilogue=tools.CALL_EXAMPLES + _CALL_EXITS)
@@ -64,6 +66,9 @@ _tools.command(checking.check_file, name="check", help_epilogue=checking.EXAMPLE
 _runs.default(records.list_runs)
 _runs.command(records.list_runs, name="list", help_epilogue=records.LIST_EXAMPLES)
 _runs.command(records.show_run, name="show", help_epilogue=records.SHOW_EXAMPLES)
+_calls.default(calls.list_calls)
+_calls.command(calls.list_calls, name="list", help_epilogue=calls.LIST_EXAMPLES)
+_calls.command(calls.show_call, name="show", help_epilogue=calls.SHOW_EXAMPLES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

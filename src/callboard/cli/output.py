@@ -65,6 +65,12 @@ def when(seconds: float | None) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def print_note(text: str) -> None:
+    """A line for the person on standard error, beside what was asked for."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(visible(text) + "\n")
+
+
 def print_error(error: BaseException | str, hint: str | None = None) -> None:
     """An error in a readable line on standard error; with CALLBOARD_DEBUG its traceback before it."""
     if isinstance(error, BaseException):

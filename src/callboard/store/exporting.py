@@ -16,32 +16,30 @@ from callboard.store.tables import blobs, calls, events, runs, steps
 
 _PAGE = 20  # rows that are read at once: each may hold a large result
 _EVENT = ("v", "seq", "run", "path", "n", "type", "at", "data")
-_CALL = tuple(
-    [
-        "seq",
-        "run",
-        "step",
-        "type",
-        "invocation_id",
-        "tool_id",
-        "kind",
-        "call_key",
-        "parents",
-        "principal",
-        "agent",
-        "started_ns",
-        "duration_ns",
-        "status",
-        "arguments",
-        "repaired",
-        "simulated",
-        "late",
-        "verdict",
-        "reasons",
-        "result",
-        "failure",
-        "debug_steps",
-    ]
+_CALL = (
+    "seq",
+    "run",
+    "step",
+    "type",
+    "invocation_id",
+    "tool_id",
+    "kind",
+    "call_key",
+    "parents",
+    "principal",
+    "agent",
+    "started_ns",
+    "duration_ns",
+    "status",
+    "arguments",
+    "repaired",
+    "simulated",
+    "late",
+    "verdict",
+    "reasons",
+    "result",
+    "failure",
+    "debug_steps",
 )
 
 
