@@ -10,6 +10,7 @@ import pytest
 
 from callboard.errors import RegistrationError
 from callboard.tools import Tool, registered, tool
+from callboard.tools.limits import Places, Turn
 from callboard.types import ExecutionOptions, ToolContext
 
 
@@ -353,7 +354,7 @@ def test_locks_agents_and_flags_are_read_at_registration() -> None:
         debug_steps=["x"],
     )(add.function)
     entry = registered(made)
-    assert entry.serial == "tool:paint"
+    assert entry.turn == Turn(Places("tool:paint", 1), None)
     assert entry.agents == frozenset({"main"})
     assert (entry.idempotent, entry.mask_errors, entry.worker, entry.debug_steps) == (
         True,
@@ -361,7 +362,7 @@ def test_locks_agents_and_flags_are_read_at_registration() -> None:
         "inline",
         ["x"],
     )
-    assert registered(tool(serial="printer")(add.function)).serial == "printer"
+    assert registered(tool(serial="printer")(add.function)).turn == Turn(Places("printer", 1), None)
     assert registered(add).worker == "thread"
 
 

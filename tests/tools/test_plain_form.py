@@ -10,6 +10,7 @@ import pytest
 
 from callboard.errors import InvalidArguments, InvalidResult, RegistrationError, ToolError
 from callboard.tools import RegisteredTool, export, registered, tool
+from callboard.tools.limits import Places, Turn
 from callboard.types import ToolContext
 
 
@@ -286,7 +287,8 @@ def test_optional_fields_of_the_host_are_read() -> None:
             simulate=lambda: "sim",
         )
     )
-    assert (entry.serial, entry.agents, entry.idempotent) == ("tool:get_status", frozenset({"main"}), True)
+    assert entry.turn == Turn(Places("tool:get_status", 1), None)
+    assert (entry.agents, entry.idempotent) == (frozenset({"main"}), True)
     assert entry.simulate is not None
     assert entry.simulate({}, None) == "sim"
     assert entry.wants_context

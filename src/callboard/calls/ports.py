@@ -12,7 +12,7 @@ from callboard.events import CallEvent
 from callboard.policy import Authorize, CallView
 from callboard.tools import RegisteredTool
 from callboard.types import Approver, ErrorFactories, ExecutionOptions
-from callboard.workers import Locks, ThreadPool, shared_pool
+from callboard.workers import ThreadPool, Turns, shared_pool
 
 # Sees a call before it is decided; returns None, or the arguments (JSON) that are to go on instead.
 BeforeHook = Callable[[CallView], Any]
@@ -38,7 +38,7 @@ class Ports:
     errors: ErrorFactories = field(default_factory=ErrorFactories)
     policy_epoch: Callable[[], object] | None = None
     blobs: Blobs | None = None
-    locks: Locks = field(default_factory=Locks)
+    locks: Turns = field(default_factory=Turns)
     pool: ThreadPool = field(default_factory=shared_pool)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from callboard.catalog.agreement import Shared, agreed
 from callboard.catalog.toolset import Toolset
 from callboard.errors import RegistrationError, SealedError
 from callboard.tools import RegisteredTool
@@ -30,6 +31,7 @@ class Catalog:
         "_lock",
         "_number",
         "_owners",
+        "_shared",
         "_short_names",
         "_tools",
         "_toolsets",
@@ -42,6 +44,7 @@ class Catalog:
         self._owners: dict[str, str] = {}
         self._toolsets: dict[str, str] = {}
         self._short_names: dict[str, tuple[str, ...]] = {}
+        self._shared: Shared = {}
         self._number = 0
         self.published: Snapshot | None = None  # None after a change, until somebody looks
         self.sealed = False
@@ -52,7 +55,8 @@ class Catalog:
 
         Raises:
             SealedError: the catalog is closed.
-            RegistrationError: an id is taken; the first owner keeps it.
+            RegistrationError: an id is taken, and the first owner keeps it; or two tools share a limit and
+                differ in what it is.
         """
         entries = tuple(tools)  # whatever makes them runs outside of the lock
         with self._lock:
@@ -63,6 +67,7 @@ class Catalog:
                 if tool.id in self._tools or tool.id in fresh:
                     raise _taken(tool.id, self._owners.get(tool.id, owner))
                 fresh[tool.id] = tool
+            self._shared = agreed(self._shared, fresh.values())
             self._tools.update(fresh)
             self._owners.update(dict.fromkeys(fresh, owner))
             self._changed()
@@ -97,6 +102,7 @@ class Catalog:
                 for short, ids in self._short_names.items()
             }
             self._short_names = {short: ids for short, ids in left.items() if ids}
+            self._shared = agreed({}, self._tools.values())
             self._changed()
         return gone
 
@@ -126,6 +132,7 @@ class Catalog:
             made._owners = dict(self._owners)
             made._toolsets = dict(self._toolsets)
             made._short_names = dict(self._short_names)
+            made._shared = self._shared
             made._number = self._number
             made.published = self.published
         return made

@@ -7,7 +7,6 @@ from typing import Any
 
 from callboard.errors import RegistrationError
 from callboard.tools import RegisteredTool, registered
-from callboard.tools.registration import OWN_LOCK
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -49,7 +48,6 @@ class Toolset:
 
 
 def _prefixed(entry: RegisteredTool, prefix: str) -> RegisteredTool:
-    """The entry under its full id; a lock of its own is of that id, too."""
+    """The entry under its full id; a limit of its own is of that id, too."""
     full = f"{prefix}-{entry.id}"
-    own = entry.serial == f"{OWN_LOCK}{entry.id}"
-    return replace(entry, id=full, serial=f"{OWN_LOCK}{full}" if own else entry.serial)
+    return replace(entry, id=full, turn=None if entry.turn is None else entry.turn.of(entry.id, full))

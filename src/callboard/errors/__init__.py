@@ -18,7 +18,8 @@
         ├── InvalidResult      what the tool returned is not what it declared
         ├── Denied             policy or a person said no
         ├── NeedsAsync         a sync call met something that waits
-        ├── Busy               a lock that can't be waited for
+        ├── Busy               its turn can't be waited for here
+        ├── RateLimited        its turn comes after its deadline
         ├── TooDeep            calls inside calls inside calls
         ├── CallCancelled      an abort ended the call
         ├── DeadlineExceeded   the call took too long
@@ -53,6 +54,7 @@ __all__ = [
     "ModelError",
     "NeedsAsync",
     "OutcomeUnknown",
+    "RateLimited",
     "RegistrationError",
     "ReplayDiverged",
     "SealedError",
@@ -224,9 +226,15 @@ class NeedsAsync(ToolError):
 
 
 class Busy(ToolError):
-    """The tool's lock is held, and this caller can't wait for it."""
+    """It is not the call's turn, and this caller can't wait for it."""
 
     code = "call.busy"
+
+
+class RateLimited(ToolError):
+    """The rate of the tool, or of what it shares, lets the call start only after its deadline."""
+
+    code = "call.rate_limited"
 
 
 class TooDeep(ToolError):

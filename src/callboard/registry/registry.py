@@ -25,7 +25,7 @@ from callboard.types import (
     ToolInvocationRequest,
     ToolResult,
 )
-from callboard.workers import Locks, ThreadPool, shared_pool
+from callboard.workers import ThreadPool, Timer, Turns, shared_pool
 
 ToolT = TypeVar("ToolT", default=ErasedTool)
 Dialect = Literal["openai", "anthropic", "mcp"]
@@ -55,6 +55,7 @@ class ToolRegistry(Generic[ToolT]):
         threads: size of a thread pool of its own; None shares the process's (32 threads).
         max_events: facts that the log keeps.
         max_bytes: characters of arguments and results that the log keeps.
+        timer: measures rates and the pauses between tries; None is the process's own clock.
         debug: warn of tools that change their own object during a call.
     """
 
@@ -73,6 +74,7 @@ class ToolRegistry(Generic[ToolT]):
         threads: int | None = None,
         max_events: int = 10_000,
         max_bytes: int = 50_000_000,
+        timer: Timer | None = None,
         debug: bool = False,
     ) -> None:
         self._catalog = Catalog()
@@ -88,7 +90,7 @@ class ToolRegistry(Generic[ToolT]):
             errors=errors or ErrorFactories(),
             policy_epoch=policy_epoch,
             blobs=blobs,
-            locks=Locks(),
+            locks=Turns(timer),
             pool=shared_pool() if threads is None else ThreadPool(threads),
         )
 

@@ -80,15 +80,17 @@ def _async_steps(call: Run) -> Run:
     return run
 
 
-def simulation(tool_id: str, function: Callable[..., Any], names: Collection[str]) -> Run:
-    """What calls a tool's `simulate`: with the arguments it names, and the context.
+def simulation(
+    tool_id: str, function: Callable[..., Any], names: Collection[str], *, what: str = "simulate"
+) -> Run:
+    """What calls a tool's `simulate`, or its `probe`: with the arguments it names, and the context.
 
     One parameter that is none of the tool's gets all arguments, as a dict.
 
     Raises:
         RegistrationError: for a parameter that the tool can't fill.
     """
-    signature = read_signature(f"{tool_id} (simulate)", function, {})
+    signature = read_signature(f"{tool_id} ({what})", function, {})
     wanted = [parameter.name for parameter in signature.parameters]
     strangers = [parameter for parameter in signature.parameters if parameter.name not in names]
     if strangers and len(wanted) == 1 and strangers[0].default is inspect.Parameter.empty:
@@ -96,7 +98,7 @@ def simulation(tool_id: str, function: Callable[..., Any], names: Collection[str
     missing = [each.name for each in strangers if each.default is inspect.Parameter.empty]
     if missing:
         raise RegistrationError(
-            f"tool {tool_id!r}: its simulate takes {missing[0]!r}, which is no parameter of the tool",
+            f"tool {tool_id!r}: its {what} takes {missing[0]!r}, which is no parameter of the tool",
             hint=f"take some of {', '.join(names)}, or one dict with all of them",
         )
     call = _plain_caller(function, signature)

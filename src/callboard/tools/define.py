@@ -11,6 +11,8 @@ from typing import Any, Generic, Literal, NoReturn, TypeVar, get_args, overload
 
 from callboard.errors import RegistrationError
 from callboard.tools.entry import Mode
+from callboard.tools.limits import Limit
+from callboard.tools.retries import Retries
 from callboard.tools.signature import names_in_annotations
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,10 +31,15 @@ class ToolOptions:
     description: str | None = None
     mode: Mode = "write"
     serial: bool | str = False
+    concurrency: int | None = None
+    rate: str | None = None
+    limit: Limit | None = None
     blocking: bool = True
     simulate: Callable[..., Any] | None = None
     agents: Iterable[str] | None = None
+    retries: int | Retries = 0
     idempotent: bool = False
+    probe: Callable[..., Any] | None = None
     mask_errors: bool = False
     strict: bool | None = None
     debug_steps: Any = None
@@ -110,10 +117,15 @@ def tool(
     description: str | None = None,
     mode: Mode = "write",
     serial: bool | str = False,
+    concurrency: int | None = None,
+    rate: str | None = None,
+    limit: Limit | None = None,
     blocking: bool = True,
     simulate: Callable[..., Any] | None = None,
     agents: Iterable[str] | None = None,
+    retries: int | Retries = 0,
     idempotent: bool = False,
+    probe: Callable[..., Any] | None = None,
     mask_errors: bool = False,
     strict: bool | None = None,
     debug_steps: Any = None,
@@ -134,10 +146,17 @@ def tool(function: Any = None, /, **options: Any) -> Any:  # noqa: D417 - the op
         description: for the model; the docstring's text where it is not given.
         mode: `read` (no side effect) or `write`.
         serial: True: one call at a time; a text: one call at a time among all tools that name this resource.
+        concurrency: calls of it that may run at the same time; the surplus waits, in order.
+        rate: calls of it that may start in a time, such as ``"10/min"``; the surplus waits, in order.
+        limit: what it shares with other tools: one `Limit`, given to each of them.
         blocking: False: a sync function is quick, and runs on the event loop instead of in a thread.
         simulate: runs instead of a write in a simulation; takes the parameters it names, and the context.
         agents: the agents that may see it; None means everybody.
+        retries: tries after a first one that failed: a number, or a `Retries`; for reads, and for writes
+            that are idempotent.
         idempotent: a second execution of the same call changes nothing.
+        probe: tells whether a write took place whose outcome nobody knows: True, False, or None for "can't
+            tell". Takes the parameters it names, and the context with its `call_key`.
         mask_errors: the model sees no exception of the tool but a ToolError.
         strict: whether a provider's strict mode may hold models to the schema. None: where it satisfies
             that mode's rules; True: the same, and `tools check` warns where it doesn't; False: never.

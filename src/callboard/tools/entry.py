@@ -7,7 +7,9 @@ from typing import Any, Generic, Literal, Protocol
 from typing_extensions import TypeVar
 
 from callboard.conversation import ContentPart
+from callboard.tools.limits import Turn
 from callboard.tools.refs import closed_view
+from callboard.tools.retries import Retries
 from callboard.types import ToolContext
 
 Mode = Literal["read", "write"]
@@ -23,8 +25,8 @@ Run = Callable[[Any, ToolContext | None], Any]
 # How one way of running a tool runs: the function, whether it waits, whether it takes a thread.
 Way = tuple[Run | None, bool, bool]
 # What the gate reads of an entry, in one look: kind, parse, how it runs, how it is simulated, whether it
-# wants a context, its lock, who may see it, finish, debug steps.
-Plan = tuple[str, Parse, Way, Way, bool, str | None, frozenset[str] | None, Finish, Any]
+# wants a context, what it waits for, who may see it, finish, debug steps.
+Plan = tuple[str, Parse, Way, Way, bool, Turn | None, frozenset[str] | None, Finish, Any]
 
 
 class ErasedTool(Protocol):
@@ -109,11 +111,14 @@ class RegisteredTool(Generic[SourceT_co]):
     is_async: bool
     wants_context: bool
     worker: Literal["inline", "thread"]
-    serial: str | None  # the name of the lock that the tool needs
+    turn: Turn | None  # what its calls wait for before they start; None: nothing
     simulate: Run | None
     simulate_is_async: bool
     agents: frozenset[str] | None  # who may see it; None: everybody
+    retries: Retries | None
     idempotent: bool
+    probe: Run | None  # tells whether a write took place
+    probe_is_async: bool
     mask_errors: bool
     strict: bool | None  # False: no provider's strict mode, even where its schema satisfies it
 
@@ -127,7 +132,7 @@ class RegisteredTool(Generic[SourceT_co]):
             (self.run, self.is_async, threaded),
             (self.simulate, self.simulate_is_async, threaded or self.is_async),
             self.wants_context,
-            self.serial,
+            self.turn,
             self.agents,
             self.finish,
             self.debug_steps,

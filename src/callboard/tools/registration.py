@@ -11,9 +11,11 @@ from callboard.tools.arguments import compile_arguments
 from callboard.tools.calling import caller, simulation
 from callboard.tools.define import Tool, ToolOptions, is_async, nature
 from callboard.tools.entry import Parse, Published, RegisteredTool, Run
+from callboard.tools.limits import turn_for
 from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
 from callboard.tools.results import finish_for
+from callboard.tools.retries import retries_for
 from callboard.tools.schemas import SchemaParser
 from callboard.tools.signature import (
     Signature,
@@ -29,7 +31,7 @@ SourceT = TypeVar("SourceT")
 _MAX_ID = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REQUIRED = ("kind", "parse_output", "execute")
-_CALLABLE = ("parse_input", "parse_output", "execute", "simulate")
+_CALLABLE = ("parse_input", "parse_output", "execute", "simulate", "probe")
 
 
 @overload
@@ -104,23 +106,6 @@ def _checked_strict(tool_id: str, strict: Any) -> bool | None:
     )
 
 
-OWN_LOCK = "tool:"  # and its id: the lock of a tool that takes turns with itself
-
-
-def _lock_name(tool_id: str, serial: Any) -> str | None:
-    if not serial:
-        return None
-    if serial is True:
-        return f"{OWN_LOCK}{tool_id}"
-    if not isinstance(serial, str):
-        raise RegistrationError(
-            f"tool {tool_id!r}: serial is {type(serial).__name__}", hint="give True or the name of a resource"
-        )
-    if serial.startswith(OWN_LOCK):
-        raise RegistrationError(f"tool {tool_id!r}: {OWN_LOCK!r} begins the locks of single tools")
-    return serial
-
-
 class _Input(NamedTuple):
     """How the arguments of a tool are read and shown, and what runs with them."""
 
@@ -147,7 +132,6 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         finish = finish_for(tool_id, result)
     else:
         finish = own_check(tool_id, options.parse_output)
-    simulate = options.simulate
     asynchronous = kind in {"coroutine", "async generator"} or awaited is not None
     return RegisteredTool(
         id=tool_id,
@@ -165,23 +149,45 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         is_async=asynchronous,
         wants_context=signature.context is not None or steps,
         worker="inline" if asynchronous or not options.blocking else "thread",
-        serial=_lock_name(tool_id, options.serial),
-        simulate=_simulation(tool_id, simulate, names, is_own=is_own),
-        simulate_is_async=simulate is not None and is_async(simulate),
-        agents=None if options.agents is None else frozenset(options.agents),
-        idempotent=options.idempotent,
-        mask_errors=options.mask_errors,
-        strict=_checked_strict(tool_id, options.strict),
+        simulate=_beside(tool_id, "simulate", options.simulate, names, is_own=is_own),
+        simulate_is_async=options.simulate is not None and is_async(options.simulate),
+        probe=_beside(tool_id, "probe", options.probe, names, is_own=is_own),
+        **_conduct(tool_id, made.kind, _reader(options), quick=not (asynchronous or options.blocking)),
     )
 
 
-def _simulation(
-    tool_id: str, function: Callable[..., Any] | None, names: tuple[str, ...], *, is_own: bool
+def _beside(
+    tool_id: str, what: str, function: Callable[..., Any] | None, names: tuple[str, ...], *, is_own: bool
 ) -> Run | None:
-    """What calls `simulate`; behind an own parser there are no arguments by name."""
+    """What calls `simulate` or `probe`; behind an own parser there are no arguments by name."""
     if function is None:
         return None
-    return fitted(function, 2) if is_own else simulation(tool_id, function, names)
+    return fitted(function, 2) if is_own else simulation(tool_id, function, names, what=what)
+
+
+def _conduct(tool_id: str, kind: str, get: Callable[[str], Any], *, quick: bool) -> dict[str, Any]:
+    """How the calls are treated: what the decorator and seed 003's form say in the same words."""
+    agents, idempotent, probe = get("agents"), bool(get("idempotent")), get("probe")
+    if probe is not None and kind == "read":
+        raise RegistrationError(
+            f"tool {tool_id!r} is a read and has a probe: there is no write that could have taken place",
+            hint="leave out the probe",
+        )
+    return {
+        "turn": turn_for(
+            tool_id,
+            serial=get("serial"),
+            concurrency=get("concurrency"),
+            rate=get("rate"),
+            limit=get("limit"),
+        ),
+        "agents": None if agents is None else frozenset(agents),
+        "retries": retries_for(tool_id, get("retries"), kind=kind, idempotent=idempotent, quick=quick),
+        "idempotent": idempotent,
+        "probe_is_async": probe is not None and is_async(probe),
+        "mask_errors": bool(get("mask_errors")),
+        "strict": _checked_strict(tool_id, get("strict")),
+    }
 
 
 def _first(check: Callable[[Any], tuple[Any, Any, Any]]) -> Callable[[Any], Any]:
@@ -268,7 +274,8 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         made = SchemaParser(tool_id, get("schema"))
         parse, schema = made.parse, made.schema
     finish, run = own_check(tool_id, get("parse_output")), fitted(get("execute"), 2)
-    asynchronous, agents, simulate = is_async(get("execute")), get("agents"), get("simulate")
+    asynchronous, simulate, probe = is_async(get("execute")), get("simulate"), get("probe")
+    worker = "inline" if asynchronous or get("blocking") is False else "thread"
     return RegisteredTool(
         id=tool_id,
         kind=kind,
@@ -284,14 +291,11 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         own_parser=schema is None,
         is_async=asynchronous,
         wants_context=True,
-        worker="inline" if asynchronous or get("blocking") is False else "thread",
-        serial=_lock_name(tool_id, get("serial")),
+        worker=worker,
         simulate=None if simulate is None else fitted(simulate, 2),
         simulate_is_async=simulate is not None and is_async(simulate),
-        agents=None if agents is None else frozenset(agents),
-        idempotent=bool(get("idempotent")),
-        mask_errors=bool(get("mask_errors")),
-        strict=_checked_strict(tool_id, get("strict")),
+        probe=None if probe is None else fitted(probe, 2),
+        **_conduct(tool_id, kind, get, quick=worker == "inline" and not asynchronous),
     )
 
 

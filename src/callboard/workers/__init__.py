@@ -1,9 +1,10 @@
-"""Where a call runs, and what ends it: threads, deadlines and aborts, its turn at a lock."""
+"""Where a call runs, and what ends it: threads, deadlines and aborts, its turn."""
 
 from callboard.workers.forks import renewed_after_fork
-from callboard.workers.locks import Locks
 from callboard.workers.programs import Finished, run_program
 from callboard.workers.threads import Job, ThreadPool, shared_pool
+from callboard.workers.timer import ThreadTimer, Timer
+from callboard.workers.turns import Turns, left_of
 from callboard.workers.waiting import CallerCancelled, Ended, cannot_wait, first_step, resumed, watched
 
 __all__ = [
@@ -11,10 +12,13 @@ __all__ = [
     "Ended",
     "Finished",
     "Job",
-    "Locks",
     "ThreadPool",
+    "ThreadTimer",
+    "Timer",
+    "Turns",
     "cannot_wait",
     "first_step",
+    "left_of",
     "renewed_after_fork",
     "resumed",
     "run_program",
