@@ -6,6 +6,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 
 from callboard.errors import Aborted
 
@@ -56,7 +57,7 @@ class Abort:
         self._listeners[key] = listener
         if self.reason is not None:
             self._tell(key, self.reason)
-        return lambda: self._forget(key)
+        return partial(self._forget, key)
 
     def _tell(self, key: int, reason: str) -> None:
         listener = self._listeners.pop(key, None)  # whoever takes it out tells it: once, without a lock

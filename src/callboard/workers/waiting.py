@@ -56,16 +56,13 @@ class Clock:
             self._schedule(watch.loop)
 
     def disarm(self, watch: "Watch") -> None:
-        """Forget it; the timer goes with the last one, since it would keep the loop alive."""
+        """Forget it. The timer stays: to set a new one for each call costs more than one idle tick."""
         waiting = self._buckets.get(watch.bucket)
         if waiting is None:
             return
         waiting.discard(watch)
         if not waiting:
             del self._buckets[watch.bucket]
-        if not self._buckets and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None:
@@ -130,7 +127,7 @@ class Watch:
         self._open = True
         self._asked = 0
         self._before = task.cancelling()
-        self._groups: list[Any] = []
+        self._groups: tuple[Any, ...] = ()
         self._grace: asyncio.TimerHandle | None = None
         self._take_back: Callable[[], None] | None = None
         if deadline is not None:
@@ -162,7 +159,7 @@ class Watch:
         """A cancellation is on its way into `work`: if it came from outside, the grace runs from now on."""
         group = _group_that_keeps(work)
         if group is not None and group not in self._groups:
-            self._groups.append(group)
+            self._groups = (*self._groups, group)
         if self._grace is None:
             self._grace = self.loop.call_later(GRACE, self._insist)
 
