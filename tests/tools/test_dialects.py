@@ -16,7 +16,8 @@ from callboard.tools import Dialect, Export, RegisteredTool, export, registered,
 from callboard.tools.refs import refs_in
 from tests.tools.types_table import TYPES
 
-DIALECTS: list[Dialect] = ["openai", "anthropic", "mcp"]
+DIALECTS: list[Dialect] = ["openai", "anthropic", "gemini", "mcp"]
+HOLDERS = {"anthropic": "input_schema", "gemini": "parametersJsonSchema", "mcp": "inputSchema"}
 
 
 class Node(BaseModel):
@@ -65,11 +66,7 @@ def broken(x: Broken) -> None: ...
 
 def parameters_of(made: Export, dialect: Dialect) -> Iterator[dict[str, Any]]:
     for each in made.definitions:
-        yield (
-            each["function"]["parameters"]
-            if dialect == "openai"
-            else each["input_schema" if dialect == "anthropic" else "inputSchema"]
-        )
+        yield each["function"]["parameters"] if dialect == "openai" else each[HOLDERS[dialect]]
 
 
 def union_tool(schema: dict[str, Any], tool_id: str = "union") -> RegisteredTool[Any]:
@@ -100,6 +97,7 @@ def test_every_dialect_has_its_form() -> None:
     assert export([entry], "mcp").definitions == [
         {**told, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
     ]
+    assert export([entry], "gemini").definitions == [{**told, "parametersJsonSchema": schema}]
 
 
 def test_an_unknown_dialect_is_refused() -> None:
@@ -160,7 +158,7 @@ def test_one_bad_name_of_two_hundred_changes_no_other() -> None:
     assert made.names.tool_id(made.names["x" * 200]) == "x" * 200
 
 
-@pytest.mark.covers("B02", "B06")
+@pytest.mark.covers("B02", "B06", "B19")
 def test_inlining_writes_out_what_is_on_no_cycle_and_keeps_the_rest() -> None:
     (flat,) = parameters_of(export([registered(paint)], "openai", refs="inline"), "openai")
     assert "$defs" not in flat
@@ -329,6 +327,7 @@ def nested(x: list[Size], y: Literal["a", "b"], z: int | None) -> None: ...
 def required_node(x: "list[Size] | None") -> None: ...
 
 
+@pytest.mark.covers("B17")
 @pytest.mark.parametrize(
     "function", [with_default, nested_default, free_form, anything, unique, short, pair, described]
 )
@@ -360,6 +359,7 @@ def test_what_is_beyond_strict_mode_is_said_with_its_place_and_what_would_help(
     assert left_out.reason == f"its schema is beyond strict mode: {reason}"
 
 
+@pytest.mark.covers("B17")
 @pytest.mark.parametrize("function", [no_arguments, nested, required_node, add.function])
 def test_strict_is_claimed_where_the_schema_satisfies_every_rule(function: Any) -> None:
     entry = registered(tool(function))
@@ -370,6 +370,39 @@ def test_strict_is_claimed_where_the_schema_satisfies_every_rule(function: Any) 
     assert plain["function"]["strict"] is False
 
 
+@pytest.mark.covers("B18")
+@pytest.mark.parametrize("strict", [None, True])
+def test_a_free_form_argument_gives_up_strict_mode_for_its_tool_alone_and_says_so(
+    strict: bool | None,
+) -> None:
+    entries = [registered(tool(strict=strict)(free_form)), registered(tool(strict=strict)(add.function))]
+    made = export(entries, "openai")
+    assert [each["function"]["strict"] for each in made.definitions] == [True, False]
+    assert [(note.tool_id, note.code) for note in made.notes] == [("free_form", "schema.not_strict")]
+    assert "'fields' admits any key" in made.notes[0].reason
+    assert entries[0].parse('{"fields": {"any": [1, null]}}')[0] == {"fields": {"any": [1, None]}}
+
+
+@pytest.mark.covers("B18")
+def test_a_tool_that_wants_no_strict_mode_has_none() -> None:
+    made = export([registered(tool(strict=False)(add.function)), registered(tree)], "openai")
+    assert [each["function"]["strict"] for each in made.definitions] == [False, False]
+    assert [note.tool_id for note in made.notes] == ["tree"]
+
+
+def test_a_strict_that_is_neither_true_nor_false_is_refused() -> None:
+    with pytest.raises(RegistrationError, match="strict is str"):
+        registered(tool(strict="yes")(add.function))  # type: ignore[call-overload, arg-type]
+
+
+def test_an_argument_that_anthropic_would_refuse_costs_its_own_tool_only() -> None:
+    schema = {"type": "object", "properties": {"filter[id]": {"type": "string"}}}
+    made = export([union_tool(schema), registered(add)], "anthropic")
+    assert names_of(made, "anthropic") == ["add"]
+    assert [(each.tool_id, each.code) for each in made.left_out] == [("union", "schema.argument_name")]
+    assert export([union_tool(schema)], "openai").left_out == []
+
+
 @pytest.mark.covers("B11")
 def test_a_nullable_enum_lists_null_where_the_validator_takes_it() -> None:
     entry = registered(paint)
@@ -378,14 +411,16 @@ def test_a_nullable_enum_lists_null_where_the_validator_takes_it() -> None:
     assert entry.parse('{"size": {"width": 1}, "back": {"width": 1}, "colour": null}')[2] is False
 
 
-def test_the_same_tools_give_the_same_bytes_in_any_order() -> None:
+@pytest.mark.covers("B38")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_tools_give_the_same_bytes_in_any_order(dialect: Dialect) -> None:
     entries = [registered(each) for each in (add, tree, paint)] + [union_tool(UNION)]
-    first = json.dumps(export(entries, "openai").definitions)
+    first = json.dumps(export(entries, dialect).definitions)
     for _ in range(3):
         random.shuffle(entries)
-        assert json.dumps(export(entries, "openai").definitions) == first
+        assert json.dumps(export(entries, dialect).definitions) == first
     again = [registered(each) for each in (paint, tree, add)] + [union_tool(UNION)]
-    assert json.dumps(export(again, "openai").definitions) == first
+    assert json.dumps(export(again, dialect).definitions) == first
     assert [entry.fingerprint for entry in sorted(again, key=lambda each: each.id)] == [
         entry.fingerprint for entry in sorted(entries, key=lambda each: each.id)
     ]
