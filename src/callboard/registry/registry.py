@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from dataclasses import fields, replace
 from functools import partial
 from logging import Logger
-from typing import Any, Generic, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
 from typing_extensions import TypeVar
 
@@ -26,6 +26,9 @@ from callboard.types import (
     ToolResult,
 )
 from callboard.workers import ThreadPool, Timer, Turns, shared_pool
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
 
 ToolT = TypeVar("ToolT", default=ErasedTool)
 Dialect = Literal["openai", "anthropic", "mcp"]
@@ -56,6 +59,8 @@ class ToolRegistry(Generic[ToolT]):
         max_events: facts that the log keeps.
         max_bytes: characters of arguments and results that the log keeps.
         timer: measures rates and the pauses between tries; None is the process's own clock.
+        tracer: makes an OpenTelemetry span around each call; without one, none is made.
+        trace_content: the spans carry arguments and results, as the records do.
         debug: warn of tools that change their own object during a call.
     """
 
@@ -75,12 +80,15 @@ class ToolRegistry(Generic[ToolT]):
         max_events: int = 10_000,
         max_bytes: int = 50_000_000,
         timer: Timer | None = None,
+        tracer: "Tracer | None" = None,
+        trace_content: bool = False,
         debug: bool = False,
     ) -> None:
         self._catalog = Catalog()
+        self._gate, listeners = _way_in(tracer, tuple(listeners), content=trace_content)
         self._defaults = execution or _NOTHING
         self._debug = debug
-        self._log = CallLog(max_events, max_bytes, tuple(listeners))
+        self._log = CallLog(max_events, max_bytes, listeners)
         self._ports = Ports(
             emit=self._log.emit,
             authorize=authorize,
@@ -171,7 +179,7 @@ class ToolRegistry(Generic[ToolT]):
         plain = execution is None and abort is None and diagnostics is None and logger is None
         if plain and type(tool) is str and len(tool) <= _MAX_ID:
             snapshot = self._catalog.published or self._catalog.snapshot
-            return drive(gate(self._ports, snapshot, tool, input, self._defaults, sync=True))
+            return drive(self._gate(self._ports, snapshot, tool, input, self._defaults, sync=True))
         return drive(self._passage(tool, input, abort, diagnostics, logger, execution, sync=True))
 
     def invoke_async(
@@ -194,7 +202,7 @@ class ToolRegistry(Generic[ToolT]):
         plain = execution is None and abort is None and diagnostics is None and logger is None
         if plain and type(tool) is str and len(tool) <= _MAX_ID:
             snapshot = self._catalog.published or self._catalog.snapshot
-            return gate(self._ports, snapshot, tool, input, self._defaults, sync=False)
+            return self._gate(self._ports, snapshot, tool, input, self._defaults, sync=False)
         return self._passage(tool, input, abort, diagnostics, logger, execution, sync=False)
 
     async def invoke_batch(
@@ -231,7 +239,7 @@ class ToolRegistry(Generic[ToolT]):
         name: Any = tool
         tool = (name if isinstance(name, str) else repr(name))[:_MAX_ID]  # no other is the name of anything
         options = merged(self._defaults, execution or _NOTHING, aborts, diagnostics, logger)
-        return gate(self._ports, self.snapshot, tool, raw, options, sync=sync)
+        return self._gate(self._ports, self.snapshot, tool, raw, options, sync=sync)
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -305,6 +313,17 @@ class ToolRegistry(Generic[ToolT]):
     def set_diagnostics(self, diagnostics: DiagnosticContext | None) -> None:
         """Report the facts of later calls to another scope; calls in flight keep theirs."""
         self._defaults = replace(self._defaults, diagnostics=diagnostics)
+
+
+def _way_in(
+    tracer: "Tracer | None", listeners: tuple[Listener, ...], *, content: bool
+) -> tuple[Callable[..., Passage], tuple[Listener, ...]]:
+    """What calls go through, and who listens to them: the gate itself, where nobody traces."""
+    if tracer is None:
+        return gate, listeners
+    from callboard.telemetry import Spans, heard, traced  # noqa: PLC0415 - opentelemetry, only where it is used
+
+    return traced(gate, Spans(tracer, content=content)), (*listeners, heard)
 
 
 def merged(
