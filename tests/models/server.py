@@ -203,3 +203,25 @@ def responses_call(key: str, name: str, *pieces: str) -> tuple[dict[str, Any], l
     deltas = [{"type": "response.function_call_arguments.delta", "delta": piece} for piece in pieces]
     done = {"type": "response.function_call_arguments.done", "name": name, "arguments": arguments}
     return item, [*deltas, done]
+
+
+def gemini(*parts: dict[str, Any], finish: str | None = "STOP", cut: int = 1 << 16) -> Reply:
+    """A streamed answer of the Gemini API: one chunk for each part, the reason and the usage in the last."""
+    usage = {"promptTokenCount": 7, "candidatesTokenCount": 5, "totalTokenCount": 12}
+    ended: dict[str, Any] = {"content": {"role": "model", "parts": [{"text": ""}]}, "index": 0}
+    if finish is not None:
+        ended["finishReason"] = finish
+    candidates = [{"content": {"role": "model", "parts": [part]}, "index": 0} for part in parts]
+    base: dict[str, Any] = {"modelVersion": "gemini-1", "responseId": "r1"}
+    chunks: list[dict[str, Any]] = [base | {"candidates": [candidate]} for candidate in candidates]
+    chunks.append(base | {"candidates": [ended], "usageMetadata": usage})
+    lines = [f"data: {json.dumps(chunk, ensure_ascii=False)}\r\n\r\n" for chunk in chunks]
+    return Reply("".join(lines).encode(), cut=cut)
+
+
+def gemini_call(key: str | None, name: str, **more: Any) -> dict[str, Any]:
+    """A part with a call; `args` is an object, or is not there."""
+    made: dict[str, Any] = {"name": name, **more}
+    if key is not None:
+        made["id"] = key
+    return {"functionCall": made}

@@ -67,7 +67,7 @@ class Connection:
                 model_request_parameters=_parameters(request.tools, target.dialect),
             ) as stream:
                 await _listen(stream, on_delta)
-                return answer_of(_whole(stream.get(), target.name), request.messages)
+                return answer_of(_whole(stream.get(), target), request.messages)
         except ModelError:
             raise
         except Exception as error:  # each provider's library has errors of its own
@@ -148,7 +148,7 @@ def _pieces(event: ModelResponseStreamEvent) -> tuple[str, str]:
             return "", ""
 
 
-def _whole(response: ModelResponse, name: str) -> ModelResponse:
+def _whole(response: ModelResponse, target: Target) -> ModelResponse:
     """The answer, if the model said that it had ended: the library takes a cut stream for a whole one.
 
     Raises:
@@ -156,8 +156,10 @@ def _whole(response: ModelResponse, name: str) -> ModelResponse:
     """
     if (response.provider_details or {}).get("finish_reason") or response.finish_reason == "content_filter":
         return response
+    if target.service.ends_silently and response.finish_reason:
+        return response
     raise ModelError(
-        f"{name}: its answer was cut off: the stream ended without a finish reason",
+        f"{target.name}: its answer was cut off: the stream ended without a finish reason",
         code="model.bad_answer",
         hint="try again; a proxy or server between may be closing long answers",
     )

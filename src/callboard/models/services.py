@@ -22,6 +22,7 @@ class Service:
         kind: pydantic-ai's name for it, where that is another.
         dialect: how tools are described to it.
         instructs_anywhere: whether instructions may stand in the middle of a conversation.
+        ends_silently: whether a whole answer may come without the provider's own word about why it ended.
         key_as: the parameter of pydantic-ai's provider for the key.
         address_as: the same for another address; "client" where only its client has one, None for none.
         address: the environment variable with another address.
@@ -41,6 +42,7 @@ class Service:
     kind: str = ""
     dialect: Dialect = "openai"
     instructs_anywhere: bool = True
+    ends_silently: bool = False
     key_as: str = "api_key"
     address_as: str | None = "client"
     address: str | None = None
@@ -112,7 +114,7 @@ _ALL = (
         ),
     ),
     Service("mistral", ("MISTRAL_API_KEY",), **_own("mistral", "mistralai"), model="mistral-large-latest"),
-    Service("xai", ("XAI_API_KEY",), **_own("xai", "xai_sdk", None), model="grok-4.7"),
+    Service("xai", ("XAI_API_KEY",), **_own("xai", "xai_sdk", None), ends_silently=True, model="grok-4.7"),
     Service("deepseek", ("DEEPSEEK_API_KEY",), model="deepseek-v4-pro"),
     Service(
         "cohere",
@@ -150,6 +152,7 @@ _ALL = (
     Service(
         "snowflake",
         ("SNOWFLAKE_TOKEN",),
+        ends_silently=True,
         key_as="token",
         address_as="base_url",
         options=(("account", ("SNOWFLAKE_ACCOUNT",), True),),

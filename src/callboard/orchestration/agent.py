@@ -32,6 +32,8 @@ REMARK_AT = 3
 _HEAD = 2_000  # characters of a result in `call.answered`
 # Calls of one answer that are made; models that lost their way send hundreds.
 MAX_CALLS = 64
+# Where the dialects keep the schema of the arguments.
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 
 _CUT = {
     "ok": False,
@@ -356,7 +358,7 @@ def _definitions(shown: Export) -> list[ToolDefinition]:
     made: list[ToolDefinition] = []
     for definition in shown.definitions:
         told: dict[str, Any] = definition.get("function", definition)
-        schema = next(told[key] for key in ("parameters", "input_schema", "inputSchema") if key in told)
+        schema = next(told[key] for key in _SCHEMAS if key in told)
         made.append(ToolDefinition(told["name"], told.get("description", ""), schema, told.get("strict")))
     return made
 
