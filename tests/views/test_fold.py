@@ -316,3 +316,13 @@ def test_facts_without_their_beginning_still_make_a_card() -> None:
     log.gate("call.finished", "c1", status="ok", result="3")
     [card] = cards(log.state().history)
     assert (card.tool, card.status) == ("add", "ok")
+
+
+def test_a_result_that_is_kept_elsewhere_is_shown_by_its_size_and_place() -> None:
+    log = Log()
+    log.gate("call.started", "c1")
+    log.gate("call.finished", "c1", status="ok", result='{"blob":"result-ab","length":262144}')
+    log.gate("call.started", "c2")
+    log.gate("call.finished", "c2", status="ok", result='{"blob":"mine"}')
+    shown = [card.result for card in cards(log.state().history)]
+    assert shown == ["262144 characters: callboard calls show c1", '{"blob":"mine"}']

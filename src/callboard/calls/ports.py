@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from callboard.events import CallEvent
@@ -23,6 +23,15 @@ class Blobs(Protocol):
 
     def put(self, text: str) -> str:
         """Keep `text`; returns the handle that the record carries instead."""
+        ...
+
+
+@runtime_checkable
+class ReadableBlobs(Blobs, Protocol):
+    """Blobs that the model can read on in."""
+
+    def reading(self, handle: str) -> str:
+        """How whoever made the call of this moment reads the rest, for the note in the shown text; or empty."""
         ...
 
 

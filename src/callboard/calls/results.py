@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from callboard.calls.ports import Ports
+from callboard.calls.ports import Ports, ReadableBlobs
 from callboard.conversation import ContentPart, Text
 from callboard.events import CallProgress
 from callboard.tools import RegisteredTool
@@ -33,43 +33,48 @@ def capped(
     content: str | tuple[ContentPart, ...],
 ) -> tuple[str, str | tuple[ContentPart, ...]]:
     """Head and tail for the model; the full copy stays in the record, or in the host's blobs."""
-    return _kept(ports, result), _shown(content)
+    recorded, more = _kept(ports, result)
+    return recorded, _shown(content, more)
 
 
-def _kept(ports: Ports, result: str) -> str:
+def _kept(ports: Ports, result: str) -> tuple[str, str]:
+    """What the record keeps, and how the model reads what it is not shown: empty where it can't."""
     if ports.blobs is not None:
         try:
-            handle: object = ports.blobs.put(result)
-            return to_json({"blob": handle, "length": len(result)}).decode()
+            handle = ports.blobs.put(result)
+            more = ports.blobs.reading(handle) if isinstance(ports.blobs, ReadableBlobs) else ""
+            return to_json({"blob": handle, "length": len(result)}).decode(), more
         except Exception:  # noqa: BLE001 - logged: the call succeeded, whatever the store does
             _log.exception("a result of %d characters could not be stored as a blob", len(result))
     if len(result) <= MAX_RECORD:
-        return result
-    return to_json({"truncated": head_and_tail(result, MAX_RECORD), "length": len(result)}).decode()
+        return result, ""
+    cut = head_and_tail(result, MAX_RECORD)
+    return to_json({"truncated": cut, "length": len(result)}).decode(), ""
 
 
-def _shown(content: str | tuple[ContentPart, ...]) -> str | tuple[ContentPart, ...]:
+def _shown(content: str | tuple[ContentPart, ...], more: str) -> str | tuple[ContentPart, ...]:
     """Text is bounded, in parts by their sum; what is no text is the provider's to bound."""
     if isinstance(content, str):
-        return head_and_tail(content, MAX_CONTENT)
+        return head_and_tail(content, MAX_CONTENT, more)
     room = MAX_CONTENT
     parts: list[ContentPart] = []
     for part in content:
         if isinstance(part, Text):
-            parts.append(replace(part, text=head_and_tail(part.text, room)))
+            parts.append(replace(part, text=head_and_tail(part.text, room, more)))
             room = max(0, room - len(part.text))
         else:
             parts.append(part)
     return tuple(parts)
 
 
-def head_and_tail(text: str, room: int) -> str:
-    """The text itself, or its two ends with a note of what is missing between them."""
+def head_and_tail(text: str, room: int, more: str = "") -> str:
+    """The text itself, or its two ends with a note of what is missing between them, and of how to get it."""
     if len(text) <= room:
         return text
     half = room // 2
     tail = text[-half:] if half else ""
-    return f"{text[:half]}\n[... showing {2 * half} of {len(text)} characters ...]\n{tail}"
+    note = f"showing {2 * half} of {len(text)} characters" + (f"; {more}" if more else "")
+    return f"{text[:half]}\n[... {note} ...]\n{tail}"
 
 
 def report(ports: Ports, call_id: str, tool: RegisteredTool, options: ExecutionOptions, value: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from callboard import __version__
-from callboard.cli import calls, checking, records, run, tools
+from callboard.cli import calls, checking, exporting, pruning, records, run, tools
 from callboard.cli.exits import FAILED, STOPPED, USAGE
 from callboard.cli.output import debugging, print_error
 from callboard.errors import CallboardError, ConfigError, ModelError
@@ -66,6 +66,8 @@ _tools.command(checking.check_file, name="check", help_epilogue=checking.EXAMPLE
 _runs.default(records.list_runs)
 _runs.command(records.list_runs, name="list", help_epilogue=records.LIST_EXAMPLES)
 _runs.command(records.show_run, name="show", help_epilogue=records.SHOW_EXAMPLES)
+_runs.command(exporting.export_runs, name="export", help_epilogue=exporting.EXAMPLES)
+_runs.command(pruning.prune_runs, name="prune", help_epilogue=pruning.EXAMPLES)
 _calls.default(calls.list_calls)
 _calls.command(calls.list_calls, name="list", help_epilogue=calls.LIST_EXAMPLES)
 _calls.command(calls.show_call, name="show", help_epilogue=calls.SHOW_EXAMPLES)

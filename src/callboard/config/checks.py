@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
 
+from callboard.config.amounts import SIZES, size_of
+
 WRONG = "callboard_wrong"  # the type of an error that says itself what is wrong, and where below its field
 
 _DAY = 86_400
@@ -28,6 +30,15 @@ def checked_url(url: str) -> str:
     if not fine or not url.isprintable() or " " in url:
         raise wrong(said="must be an address such as 'http://127.0.0.1:11434/v1'")
     return url
+
+
+def checked_size(text: str) -> str:
+    """A size as people write it."""
+    try:
+        size_of(text)
+    except ValueError:
+        raise wrong(said=f"must be {SIZES}, not {_shown(text)}") from None
+    return text
 
 
 def checked_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, Strict, model_validator
 
-from callboard.config.checks import checked_settings, checked_url, wrong
+from callboard.config.amounts import size_of
+from callboard.config.checks import checked_settings, checked_size, checked_url, wrong
 
 LONGEST = 31_536_000  # seconds: a year
 Decided = Literal["allow", "ask", "deny"]
@@ -79,6 +80,25 @@ class State(Table):
     folder: Annotated[str, Field(min_length=1)] = ".callboard"
 
 
+class StoreTable(Table):
+    """What is kept of what was recorded; None is no limit.
+
+    Attributes:
+        keep_days: days for which runs are kept.
+        keep_runs: so many runs are kept, the newest ones.
+        max_size: the size that the store is kept below, such as ``"500MB"``.
+    """
+
+    keep_days: Annotated[float, Field(ge=0, le=36_500)] | None = None
+    keep_runs: Annotated[int, Field(ge=0)] | None = None
+    max_size: Annotated[str, AfterValidator(checked_size)] | None = None
+
+    @property
+    def max_bytes(self) -> int | None:
+        """`max_size` in bytes."""
+        return None if self.max_size is None else size_of(self.max_size)
+
+
 class Limits(Table):
     """Limits of every call; those of a run stand in its profile.
 
@@ -102,6 +122,7 @@ class Config(Table):
     models: Models = Models()
     profiles: Mapping[Name, Mapping[str, Any]] = Field(default_factory=dict[str, Mapping[str, Any]])
     state: State = State()
+    store: StoreTable = StoreTable()
     limits: Limits = Limits()
 
     _path: Path | None = PrivateAttr(default=None)

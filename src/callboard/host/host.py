@@ -5,16 +5,18 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from callboard.builtin.files import Workspace, file_tools
+from callboard.builtin.results import result_tools
 from callboard.config import Config, load
 from callboard.conversation import Message
 from callboard.host.handle import RunHandle
+from callboard.host.keeping import Keeper
 from callboard.host.loading import load_tools, once
 from callboard.host.policy import HostPolicy, Writes
 from callboard.host.profiles import check_tools
@@ -23,15 +25,17 @@ from callboard.host.protection import private, protected
 from callboard.host.recording import Ledger
 from callboard.host.registry import RecordedRegistry
 from callboard.host.result import RunResult
+from callboard.host.results import Results
 from callboard.host.running import Order, Surroundings, execute
 from callboard.models import Choice, Model, choose, open_model
 from callboard.policy import Authorize
 from callboard.registry import ToolRegistry, Toolset
-from callboard.store import open_store
+from callboard.store import Retention, open_store
 from callboard.store.store import Store
-from callboard.types import Abort, Approver, ExecutionOptions, Principal
+from callboard.types import Abort, Approver, ExecutionOptions, Principal, Secrets
 
 FILES = "builtin.files"  # the owner of the workspace's tools
+RESULTS = "builtin.results"  # the owner of what reads on in large results
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Host:
         tools: registered beside those of the configuration: tools, functions, toolsets.
         approver: is asked where a run has none of its own; without one, what asks is denied.
         authorize: decides about every call, instead of the configuration's `[policy]`.
+        secrets, injected: what tools get that no model sees, see `ToolRegistry`.
 
     Raises:
         ConfigError: on entering: the configuration, or a tool that it names, can't be used.
@@ -70,16 +75,21 @@ class Host:
         tools: Iterable[Any] = (),
         approver: Approver | None = None,
         authorize: Authorize | None = None,
+        secrets: Secrets | None = None,
+        injected: Mapping[str, Any] | None = None,
     ) -> None:
         self.config = config if isinstance(config, Config) else load(config)
         self._approver = approver
         self._given = tuple(tools)
+        self._supplies: dict[str, Any] = {"secrets": secrets, "injected": injected}
         self._authorize = authorize or HostPolicy(self.config.policy)
         self._workspaces: dict[Path, Workspace] = {}
         self._models: dict[str, Model] = {}
         self._store: Store | None = None
         self._opening = threading.Lock()
         self._ledger = Ledger(lambda: self.store)
+        self._results = Results(lambda: self.store, self._ledger)
+        self._keeper: Keeper | None = None
         self._running: dict[str, tuple[Abort, asyncio.Task[RunResult]]] = {}
         self._registry: ToolRegistry | None = None
 
@@ -97,6 +107,8 @@ class Host:
         async with AsyncExitStack() as closing:
             if self._store is not None:
                 closing.callback(self._store.close)
+            if self._keeper is not None:
+                closing.callback(self._keeper.close)
             for workspace in self._workspaces.values():
                 closing.callback(workspace.close)
             for model in self._models.values():
@@ -131,6 +143,8 @@ class Host:
                     store.close()
                     raise
                 self._store = store
+                self._keeper = Keeper(store, Retention.of(self.config.store))
+                self._keeper.start()
             return self._store
 
     async def run(self, prompt: str, **options: Any) -> RunResult:
@@ -169,10 +183,14 @@ class Host:
         chosen = find_profile(profile, self.config)
         choice = self._choice(model, chosen.model)
         opener = self._opener(model, choice)
-        opener(None)  # what is missing is said before anything is recorded
+        answering = opener(None)  # what is missing is said before anything is recorded
         folder = self.config.folder if workspace is None else Path(workspace).resolve()
         tools = self._tools_for(folder)
         check_tools(profile, chosen, tools.ids(), self.config)
+        if not answering.finishes_with_text:  # it never sees a result
+            tools = tools.derived()
+            tools.unregister_owner(RESULTS)
+            tools.seal()
         store, abort = self.store, Abort()
         handle = RunHandle(secrets.token_hex(6), choice, abort)
         order = Order(
@@ -214,6 +232,7 @@ class Host:
             authorize=self._authorize,
             approver=self._approver,
             listeners=[self._ledger],
+            blobs=self._results,
             execution=ExecutionOptions(
                 deadline=self.config.limits.call_seconds,
                 context=HostContext(self.config.folder),
@@ -226,6 +245,7 @@ class Host:
                 registry.register_toolset(tool)
             else:
                 registry.register(tool)
+        registry.register_toolset(Toolset("results", result_tools(self._results)), owner=RESULTS)
         return registry.register_toolset(self._files(self.config.folder), owner=FILES)
 
     def _choice(self, model: str | Model | None, wanted: str | None) -> Choice:

@@ -72,6 +72,11 @@ class Ledger:
             place = self._place(event) if known is None else known.place
             self._record(event, place)
 
+    def run_of(self, invocation_id: str) -> str:
+        """The root of the runs that a call in progress belongs to; empty for one outside of runs."""
+        known = self._open.get(invocation_id)
+        return "" if known is None or known.place is None else known.place[0].partition("/")[0]
+
     async def barrier(self, call: PendingCall) -> None:
         """Let a call start once that is on disk.
 

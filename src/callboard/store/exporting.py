@@ -45,7 +45,7 @@ _CALL = (
 
 def lines(database: Database, wanted: tuple[str, ...], since: float | None) -> Iterator[str]:
     """See `Store.export`."""
-    yield line("export", {"format": FORMAT, "v": VERSION, "callboard": __version__, "at": time.time()})
+    yield _header()
     counted = 0
     for row in _runs(database, wanted, since):
         counted += 1
@@ -54,6 +54,16 @@ def lines(database: Database, wanted: tuple[str, ...], since: float | None) -> I
             for part in _rows(database, table, of_run(column, row["id"])):
                 yield line(kind, shaped(part))
     yield line("end", {"runs": counted})
+
+
+def nothing() -> Iterator[str]:
+    """The export of a folder that has no store."""
+    yield _header()
+    yield line("end", {"runs": 0})
+
+
+def _header() -> str:
+    return line("export", {"format": FORMAT, "v": VERSION, "callboard": __version__, "at": time.time()})
 
 
 def _runs(database: Database, wanted: tuple[str, ...], since: float | None) -> Iterator[Mapping[Any, Any]]:

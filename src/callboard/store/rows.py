@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from callboard.config import StoreTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,11 @@ class Retention:
     keep_days: float | None = None
     keep_runs: int | None = None
     max_size: int | None = None
+
+    @classmethod
+    def of(cls, table: "StoreTable") -> Self:
+        """What the configuration keeps."""
+        return cls(keep_days=table.keep_days, keep_runs=table.keep_runs, max_size=table.max_bytes)
 
     @property
     def keeps_all(self) -> bool:

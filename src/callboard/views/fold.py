@@ -240,7 +240,7 @@ def _call_progress(state: RunState, event: RunEvent) -> None:
 
 def _call_finished(state: RunState, event: RunEvent) -> None:
     card, data = _of_gate(state, event), event.data
-    card.result = _optional(data.get("result"))
+    card.result = _result(data)
     card.simulated, card.repaired = bool(data.get("simulated")), bool(data.get("repaired"))
     failure: Mapping[str, Any] = data.get("failure") or {}
     card.error, card.code, card.hint = (
@@ -251,6 +251,18 @@ def _call_finished(state: RunState, event: RunEvent) -> None:
     if data.get("duration_ns") is not None:
         card.seconds = data["duration_ns"] / 1e9
     _close(state, card, event.at, str(data.get("status", "ok")))
+
+
+def _result(record: Mapping[str, Any]) -> str | None:
+    """The beginning of a result; of one that is kept elsewhere, how large it is and where."""
+    result = record.get("result")
+    if isinstance(result, str) and result.startswith('{"blob":'):
+        try:
+            kept = json.loads(result)
+            return f"{kept['length']} characters: callboard calls show {record.get('invocation_id')}"
+        except (ValueError, RecursionError, TypeError, KeyError):
+            pass
+    return _optional(result)
 
 
 def _close(state: RunState, card: Card, at: float | None, status: str) -> None:
