@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv pip
 
-.PHONY: demo check check-all format lint types layers test test-slow bench lock clean
+.PHONY: demo check check-all format lint types layers test test-slow bench bench-peers soak lock clean
 .DEFAULT_GOAL := check
 
 # The environment, from the hashed lock; made again when the lock or the project's metadata changes.
@@ -43,7 +43,18 @@ test-slow: .venv/ready
 	$(BIN)/python -m pytest -m slow
 
 bench: .venv/ready
-	$(BIN)/python benchmarks/gate.py
+	@$(BIN)/python benchmarks/gate.py
+	@$(BIN)/python benchmarks/registration.py
+	@$(BIN)/python benchmarks/imports.py
+	@$(BIN)/python benchmarks/rounds.py
+
+# The same rows for other frameworks, each in an environment of its own under build/peers.
+bench-peers: .venv/ready
+	@$(BIN)/python benchmarks/peers/run.py
+
+# One million calls of every outcome; flat memory, or it fails.
+soak: .venv/ready
+	@$(BIN)/python benchmarks/soak.py
 
 # Writes the locks anew; no index address goes into them.
 lock: .venv/ready
