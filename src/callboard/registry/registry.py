@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from dataclasses import fields, replace
 from functools import partial
 from logging import Logger
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
@@ -15,7 +15,8 @@ from callboard.events import CallEvent, DiagnosticContext, Listener
 from callboard.policy import Authorize
 from callboard.registry.log import CallLog
 from callboard.registry.mutations import watch_mutations
-from callboard.tools import ErasedTool, Export, RegisteredTool, export, registered
+from callboard.tools import Dialect, ErasedTool, Export, RegisteredTool, export, registered
+from callboard.tools.dialects import Refs
 from callboard.types import (
     Abort,
     Approver,
@@ -291,9 +292,25 @@ class ToolRegistry(Generic[ToolT]):
 
         return tuple(tool for tool in self.definitions if not hidden(self._ports, tool, execution))
 
-    def export(self, dialect: Dialect, *, execution: ExecutionOptions | None = None) -> Export:
-        """The visible tools for a model of `dialect`; what it can't express is left out, with the reason."""
-        return export(self.visible_to(merged(self._defaults, execution or _NOTHING)), dialect)
+    def export(
+        self,
+        dialect: Dialect,
+        *,
+        execution: ExecutionOptions | None = None,
+        refs: Refs = "keep",
+        strict: bool | None = None,
+    ) -> Export:
+        """The visible tools for a model of `dialect`; what it can't express is left out, with the reason.
+
+        Args:
+            dialect: `openai`, `anthropic`, `gemini` or `mcp`.
+            execution: on whose behalf; its `agent` decides what is visible.
+            refs: `keep`, or `inline` for models that do not follow references.
+            strict: for `openai`. None: where a schema satisfies strict mode; True: the other tools are left
+                out; False: never.
+        """
+        visible = self.visible_to(merged(self._defaults, execution or _NOTHING))
+        return export(visible, dialect, refs=refs, strict=strict)
 
     @property
     def approver(self) -> Approver | None:
