@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 ToolT = TypeVar("ToolT", default=ErasedTool)
-Dialect = Literal["openai", "anthropic", "mcp"]
 Request = ToolInvocationRequest | tuple[str, Any]
 
 _FIELDS = tuple(f.name for f in fields(ExecutionOptions))
