@@ -267,7 +267,9 @@ async def test_arguments_that_were_cut_at_the_limit_are_never_run(name: str, fol
     assert "args.truncated" in json.dumps(cut.content)
 
 
-async def test_a_whole_call_before_geminis_limit_runs_and_a_malformed_one_is_a_silent_round(folder: Path) -> None:
+async def test_a_whole_call_before_geminis_limit_runs_and_a_malformed_one_is_a_silent_round(
+    folder: Path,
+) -> None:
     calls = [Made("k1", "add", args(a=1, b=2))]
     malformed = GEMINI.reply("", [], "done")
     malformed.body = malformed.body.replace(b'"STOP"', b'"MALFORMED_FUNCTION_CALL"')

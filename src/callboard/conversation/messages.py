@@ -26,11 +26,15 @@ class UserMessage(TypedDict):
 
 
 class AssistantMessage(TypedDict):
-    """What the model answered: prose, calls, or both."""
+    """What the model answered: prose, calls, or both.
+
+    `kept` is what its provider wants to see again, such as signed thoughts; only that provider reads it.
+    """
 
     role: Literal["assistant"]
     content: str
     calls: list[ToolCall]
+    kept: NotRequired[dict[str, Any]]
 
 
 class ToolMessage(TypedDict):

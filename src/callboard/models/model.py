@@ -48,6 +48,8 @@ class ModelAnswer:
         finish_reason: `stop`, `tool_call`, `length` (cut off at a limit: the calls may be incomplete),
             `content_filter` or `error`; None where the provider gave none.
         model: the name that the provider gave itself.
+        kept: JSON that the provider wants to see again with this answer, such as signed thoughts; for
+            `kept` of the message. None where it wants nothing.
     """
 
     text: str
@@ -55,6 +57,7 @@ class ModelAnswer:
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     finish_reason: str | None = None
     model: str = ""
+    kept: Mapping[str, Any] | None = None
 
     @property
     def truncated(self) -> bool:
@@ -63,13 +66,14 @@ class ModelAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """The answer as JSON, for a record."""
-        return {
+        made: dict[str, Any] = {
             "text": self.text,
             "calls": [dict(call) for call in self.calls],
             "usage": dict(self.usage),
             "finish_reason": self.finish_reason,
             "model": self.model,
         }
+        return made if self.kept is None else made | {"kept": dict(self.kept)}
 
     @classmethod
     def from_json(cls, made: Mapping[str, Any]) -> "ModelAnswer":
@@ -79,7 +83,12 @@ class ModelAnswer:
             for call in made.get("calls", ())
         )
         return cls(
-            made["text"], calls, dict(made.get("usage", {})), made.get("finish_reason"), made.get("model", "")
+            made["text"],
+            calls,
+            dict(made.get("usage", {})),
+            made.get("finish_reason"),
+            made.get("model", ""),
+            made.get("kept"),
         )
 
 

@@ -62,7 +62,11 @@ class Connection:
         try:
             async with direct.model_request_stream(
                 self._model,
-                messages_for(request.messages, instructs_anywhere=target.service.instructs_anywhere),
+                messages_for(
+                    request.messages,
+                    self._model.system,
+                    instructs_anywhere=target.service.instructs_anywhere,
+                ),
                 model_settings=_settings(target, request),
                 model_request_parameters=_parameters(request.tools, target.dialect),
             ) as stream:

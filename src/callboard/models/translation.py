@@ -15,9 +15,12 @@ from callboard.conversation import (
     text_of,
 )
 from callboard.models.model import ModelAnswer
+from callboard.models.thoughts import kept_of, restored
 
 
-def messages_for(messages: Iterable[Message], *, instructs_anywhere: bool) -> list[theirs.ModelMessage]:
+def messages_for(
+    messages: Iterable[Message], provider: str, *, instructs_anywhere: bool
+) -> list[theirs.ModelMessage]:
     """The conversation for the provider; what stands between two answers becomes one request.
 
     Where a provider knows instructions only at the start, later ones are said by the user, in their place.
@@ -34,7 +37,7 @@ def messages_for(messages: Iterable[Message], *, instructs_anywhere: bool) -> li
         if parts:
             made.append(theirs.ModelRequest(parts=parts))
             parts = []
-        made.append(theirs.ModelResponse(parts=_response_parts(message)))
+        made.append(restored(message, provider) or theirs.ModelResponse(parts=_response_parts(message)))
     if parts:
         made.append(theirs.ModelRequest(parts=parts))
     return made
@@ -82,7 +85,7 @@ def answer_of(response: theirs.ModelResponse, before: Sequence[Message]) -> Mode
     ended = response.finish_reason
     if calls and ended == "stop":  # not every provider tells the two apart
         ended = "tool_call"
-    return ModelAnswer(text, calls, counts, ended, response.model_name or "")
+    return ModelAnswer(text, calls, counts, ended, response.model_name or "", kept_of(response))
 
 
 def _free(key: str, taken: set[str]) -> str:

@@ -162,7 +162,7 @@ class Conversation:
         )
         for code, why in recorded["left_out"] if ctx.round == 1 else ():
             ctx.emit("notice", code=code, text=why)
-        messages = (*state.messages, *said(answer.text, [each.call for each in pending]))
+        messages = (*state.messages, *said(answer.text, [each.call for each in pending], answer.kept))
         changed: dict[str, Any] = {
             "messages": messages,
             "seen": len(state.messages),

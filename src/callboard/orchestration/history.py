@@ -121,11 +121,16 @@ def tool_message(call: ToolCall, envelope: Mapping[str, Json]) -> ToolMessage:
     return made
 
 
-def said(text: str, calls: Sequence[ToolCall]) -> tuple[AssistantMessage, ...]:
+def said(
+    text: str, calls: Sequence[ToolCall], kept: Mapping[str, Any] | None = None
+) -> tuple[AssistantMessage, ...]:
     """What the model answered; nothing where it said nothing, as providers refuse an empty message."""
     if not text and not calls:
         return ()
-    return ({"role": "assistant", "content": text, "calls": list(calls)},)
+    message: AssistantMessage = {"role": "assistant", "content": text, "calls": list(calls)}
+    if kept is not None:
+        message["kept"] = dict(kept)
+    return (message,)
 
 
 def well_formed(calls: Sequence[ToolCall], used: Collection[str], round_: int) -> list[tuple[ToolCall, str]]:
