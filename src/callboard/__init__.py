@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from callboard.host import Host, RunResult
     from callboard.policy import Decision
     from callboard.registry import ToolRegistry
-    from callboard.tools import Tool, tool
+    from callboard.tools import Injected, Tool, secret, tool
     from callboard.types import Abort, Approver, Principal, ToolContext, ToolResult
 
 __version__ = "0.1.0"
@@ -19,6 +19,7 @@ _ROOMS = {
     "Approver": "types",
     "Decision": "policy",
     "Host": "host",
+    "Injected": "tools",
     "Principal": "types",
     "RunResult": "host",
     "Tool": "tools",
@@ -26,6 +27,7 @@ _ROOMS = {
     "ToolError": "errors",
     "ToolRegistry": "registry",
     "ToolResult": "types",
+    "secret": "tools",
     "tool": "tools",
 }
 
@@ -34,6 +36,7 @@ __all__ = [
     "Approver",
     "Decision",
     "Host",
+    "Injected",
     "Principal",
     "RunResult",
     "Tool",
@@ -42,6 +45,7 @@ __all__ = [
     "ToolRegistry",
     "ToolResult",
     "__version__",
+    "secret",
     "tool",
 ]
 

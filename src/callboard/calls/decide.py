@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from callboard.calls.failures import RISING
 from callboard.calls.hooks import as_coroutine, hooked
-from callboard.calls.ports import Ports
+from callboard.calls.ports import Ports, delay_frame
 from callboard.errors import Denied
 from callboard.events import ApprovalAnswered, ApprovalAsked
 from callboard.policy import UNGOVERNED, CallView, Decision
@@ -54,7 +54,7 @@ def first_word(ports: Ports, view: CallView, parsed: Parsed) -> Any:
     if decided.verdict == "allow":
         return Settled(decided, parsed, 0, epoch)
     if decided.verdict == "deny":
-        raise _denied(decided)
+        raise denied(decided)
     return decided
 
 
@@ -80,7 +80,7 @@ async def settle(
     if decision.verdict == "allow":
         return Settled(decision, parsed, 0, epoch)
     if decision.verdict == "deny":
-        raise _denied(decision)
+        raise denied(decision)
     if sync:
         raise cannot_wait()
     began_asking = monotonic_ns()
@@ -93,10 +93,11 @@ async def settle(
         parsed = view.tool.parse(raw)
         parsed = await hooked(ports, replace(view, frozen=parsed[1]), parsed, began_ns + waited, sync=sync)
         view = replace(view, frozen=parsed[1])
-        decision = await _decide(ports, view, began_ns + waited, sync=sync)
+        decision = await decide(ports, view, began_ns + waited, sync=sync)
         if decision.verdict == "deny":
-            raise _denied(decision)
+            raise denied(decision)
         said = (f"edited and approved by {answer.by or 'a person'}",)
+    delay_frame(waited)
     return Settled(Decision("allow", (*decision.reasons, *said)), parsed, waited, epoch, said)
 
 
@@ -108,9 +109,9 @@ async def confirm(ports: Ports, view: CallView, settled: Settled, began_ns: int,
     """
     if _epoch(ports) == settled.epoch:
         return settled.decision
-    decision = await _decide(ports, view, began_ns, sync=sync)
+    decision = await decide(ports, view, began_ns, sync=sync)
     if decision.verdict == "deny":
-        raise _denied(decision)
+        raise denied(decision)
     if decision.verdict == "ask":
         raise Denied("the policy changed while the call waited", code="approval.stale", hint="call again")
     return Decision("allow", (*decision.reasons, *settled.approved))
@@ -149,7 +150,8 @@ def _policy_failed(failure: BaseException) -> Denied:
     return Denied(f"the policy failed: {type(failure).__name__}", code="permission.policy_failed")
 
 
-def _denied(decision: Decision) -> Denied:
+def denied(decision: Decision) -> Denied:
+    """The error of a call that the policy denies."""
     return Denied(
         "; ".join(decision.reasons) or "denied by policy",
         hint="this call is not allowed here",
@@ -157,7 +159,13 @@ def _denied(decision: Decision) -> Denied:
     ).fresh()
 
 
-async def _decide(ports: Ports, view: CallView, began_ns: int, *, sync: bool) -> Decision:
+async def decide(ports: Ports, view: CallView, began_ns: int, *, sync: bool) -> Decision:
+    """What the policy says, before any person is asked.
+
+    Raises:
+        Denied: it failed.
+        Ended: the call's abort or deadline came first.
+    """
     settled = first_word(ports, view, (None, None, False))
     if isinstance(settled, Settled):
         return settled.decision
@@ -188,34 +196,41 @@ def _checked(decided: Any) -> Decision:
     )
 
 
-async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAnswer:
-    """Ask, and make sure that the answer is for exactly this call."""
-    tool, options = view.tool, view.options
-    approver = options.approver or ports.approver
+def whom_to_ask(ports: Ports, view: CallView, decision: Decision) -> tuple[Approver, str]:
+    """Who is asked about a call, and the text of its arguments.
+
+    Raises:
+        Denied: nobody is there, or nothing can be shown.
+    """
+    approver = view.options.approver or ports.approver
     if approver is None:
+        reasons = (*decision.reasons, "nobody is there to ask")
         raise Denied(
-            "; ".join((*decision.reasons, "nobody is there to ask")),
+            "; ".join(reasons),
             code="approval.no_approver",
             hint="give the host an approver, or allow this tool in its policy",
-            reasons=(*decision.reasons, "nobody is there to ask"),
+            reasons=reasons,
         )
     if view.frozen is None:
         raise Denied("arguments that are no JSON can't be shown to a person", code="approval.not_json")
-    bound = _digest(ports, view)
+    return approver, view.frozen
+
+
+async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAnswer:
+    """Ask, and make sure that the answer is for exactly this call."""
+    tool, options = view.tool, view.options
+    approver, given = whom_to_ask(ports, view, decision)
+    bound, reasons = _digest(ports, view), decision.reasons
+    frozen = shown = given
+    if options.redaction is not None:
+        shown, reasons = options.redaction.json(frozen), options.redaction.texts(reasons)
     ports.emit(
         ApprovalAsked(
-            view.invocation_id,
-            tool.id,
-            tool.kind,
-            options.agent,
-            time_ns(),
-            view.frozen,
-            decision.reasons,
-            bound,
+            view.invocation_id, tool.id, tool.kind, options.agent, time_ns(), shown, reasons, bound
         ),
         options,
     )
-    answer = await _answer(approver, _request(view, view.frozen, decision, bound), options.abort)
+    answer = await _answer(approver, _request(view, shown, reasons, bound), options.abort)
     allowed = answer.allowed is True
     ports.emit(
         ApprovalAnswered(
@@ -231,6 +246,12 @@ async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAn
             hint="do not try the same call again",
             reasons=(*decision.reasons, said),
         )
+    if answer.arguments is not None and shown != frozen:
+        raise Denied(
+            "the arguments hold a secret: what was shown and edited is not what would run",
+            code="approval.redacted",
+            hint="let them be approved or refused as they are",
+        )
     if not answer.digest == bound == _digest(ports, view):
         raise Denied(
             "the approval is for another call, or the policy changed meanwhile",
@@ -240,17 +261,17 @@ async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAn
     return answer
 
 
-def _request(view: CallView, frozen: str, decision: Decision, bound: str) -> ApprovalRequest:
+def _request(view: CallView, shown: str, reasons: tuple[str, ...], bound: str) -> ApprovalRequest:
     return ApprovalRequest(
         view.invocation_id,
         view.call_key,
         view.tool.id,
         view.tool.kind,
         view.tool.description,
-        frozen,
+        shown,
         view.options.agent,
         view.options.principal,
-        decision.reasons,
+        reasons,
         bound,
     )
 

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import traceback
 from asyncio import CancelledError
 from difflib import get_close_matches
 from inspect import iscoroutine
@@ -21,14 +22,16 @@ from callboard.errors import (
     TooDeep,
     ToolError,
     Unavailable,
+    Withheld,
 )
 from callboard.events import CallStatus, Failure, ToolCallRecord
 from callboard.tools import RegisteredTool
-from callboard.types import Abort, ExecutionOptions
+from callboard.types import Abort, ExecutionOptions, Redaction
 from callboard.workers import CallerCancelled, Ended
 
 MAX_DEPTH = 16  # calls inside each other
 MAX_MESSAGE = 2_000  # characters of an error's text, and of its hint
+MAX_TRACEBACK = 20_000  # characters of the traceback of what is withheld
 _SHOWN_ID = 100  # characters of an unknown id
 _CREDENTIALS = re.compile(r"(?<=://)\S+(?=@)")
 # What is never a policy's or a hook's own failure: it rises through them.
@@ -59,7 +62,7 @@ def hidden(ports: Ports, tool: RegisteredTool, options: ExecutionOptions) -> boo
 def unavailable(ports: Ports, snapshot: Snapshot, tool_id: str, options: ExecutionOptions) -> Unavailable:
     """One answer for unknown and hidden; names that are close come only from what this agent sees."""
     seen = [name for name, tool in snapshot.tools.items() if not hidden(ports, tool, options)]
-    shown = _shown(repr(tool_id), _SHOWN_ID)
+    shown = _shown(repr(tool_id), room=_SHOWN_ID)
     full = [name for name in snapshot.short_names.get(tool_id, ()) if name in seen]
     if len(full) > 1:
         return Ambiguous(f"several tools are called {shown}", hint=f"use one of {', '.join(full)}")
@@ -81,12 +84,14 @@ def not_now(tool_id: str, chain: tuple[str, ...], abort: Abort | None, *, needs_
     return DeadlineExceeded("the call reached its deadline before it could start")
 
 
-def fail(tool: RegisteredTool, call_id: str, failure: BaseException) -> NoReturn:
+def fail(tool: RegisteredTool, call_id: str, failure: BaseException, veil: Redaction | None) -> NoReturn:
     """Raise what a tool raised as a new error: its object may be shared, or carry an inner call's record."""
-    raise _tool_failure(tool, call_id, failure) from failure
+    raise _tool_failure(tool, call_id, failure, veil) from failure
 
 
-def _tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) -> ToolError:
+def _tool_failure(
+    tool: RegisteredTool, call_id: str, failure: BaseException, veil: Redaction | None
+) -> ToolError:
     if isinstance(failure, Aborted):
         return CallCancelled(f"the call was stopped: {failure.reason}")
     if isinstance(failure, CancelledError):
@@ -95,16 +100,36 @@ def _tool_failure(tool: RegisteredTool, call_id: str, failure: BaseException) ->
         return ToolError(f"the tool called exit({failure.code})", code="tool.exited")
     if tool.mask_errors and not isinstance(failure, ToolError):
         return ToolError(f"the tool failed; its operator finds the reason under {call_id}")
-    return ToolError(text_of(failure), code=_attribute(failure, "code"), hint=_attribute(failure, "hint"))
+    code, hint = _attribute(failure, "code", veil), _attribute(failure, "hint", veil)
+    return ToolError(text_of(failure, veil), code=code, hint=hint)
 
 
-def ending(failure: BaseException, call_id: str) -> tuple[BaseException, CallStatus]:
-    """The error that a call ends with, and the status that its record gets."""
+def ending(failure: BaseException, call_id: str, veil: Redaction | None) -> tuple[BaseException, CallStatus]:
+    """The error that a call ends with, without any secret, and the status that its record gets."""
+    if not veil:
+        return _ending(failure, call_id, None)
+    error, status = _ending(failure, call_id, veil)
+    if isinstance(error, ToolError):
+        error.__traceback__ = None  # its frames hold what was raised
+        error.__cause__ = None if error.__cause__ is None else _withheld(error.__cause__, veil)
+    return error, status
+
+
+def _withheld(cause: BaseException, veil: Redaction) -> Withheld:
+    """What stands in for a cause whose text or frames may hold a secret."""
+    made = Withheld(f"{type(cause).__name__}: {text_of(cause, veil)}")
+    told = veil.text("".join(traceback.format_exception(cause)))
+    made.add_note(told if len(told) <= MAX_TRACEBACK else f"…{told[-MAX_TRACEBACK:]}")
+    return made
+
+
+def _ending(failure: BaseException, call_id: str, veil: Redaction | None) -> tuple[BaseException, CallStatus]:
     if isinstance(failure, ToolError):
-        error = failure if failure.is_fresh and _is_clean(failure) else _renewed(failure)
+        as_it_is = veil is None and failure.is_fresh and _is_clean(failure)
+        error = failure if as_it_is else _renewed(failure, veil)
         return error, error.status
     if isinstance(failure, Ended):
-        return _renewed(failure.error), failure.error.status
+        return _renewed(failure.error, veil), failure.error.status
     if isinstance(failure, CallerCancelled):
         rising = CancelledError(*failure.args)  # the plain class: `asyncio.timeout` looks for no other
         rising.__cause__ = failure.__cause__
@@ -138,17 +163,17 @@ def _is_clean(failure: ToolError) -> bool:
     )
 
 
-def _renewed(failure: ToolError) -> ToolError:
+def _renewed(failure: ToolError, veil: Redaction | None) -> ToolError:
     """The same error as a new object: policies and parsers may raise one that they share or borrowed."""
     made = type(failure)
     if made.__module__ != ToolError.__module__:
         made = next((known for known in _STATUS_CLASSES if isinstance(failure, known)), ToolError)
-    code, hint = _attribute(failure, "code"), _attribute(failure, "hint")
+    code, hint = _attribute(failure, "code", veil), _attribute(failure, "hint", veil)
     if isinstance(failure, Denied):
-        reasons = tuple(_shown(str(reason)) for reason in failure.reasons)
-        error: ToolError = Denied(text_of(failure), code=code, hint=hint, reasons=reasons)
+        reasons = tuple(_shown(str(reason), veil) for reason in failure.reasons)
+        error: ToolError = Denied(text_of(failure, veil), code=code, hint=hint, reasons=reasons)
     else:
-        error = made(text_of(failure), code=code, hint=hint)
+        error = made(text_of(failure, veil), code=code, hint=hint)
     error.__cause__ = failure.__cause__
     return error.with_traceback(failure.__traceback__)
 
@@ -199,27 +224,29 @@ def _hosts_own(ports: Ports, error: Unavailable, tool_id: str) -> Exception:
     return made
 
 
-def text_of(failure: BaseException) -> str:
-    """Its text for a person or a model: capped, credentials masked, never empty, whatever its class does."""
+def text_of(failure: BaseException, veil: Redaction | None = None) -> str:
+    """Its text for a person or a model: capped, no secret in it, never empty, whatever its class does."""
     try:
         text = str(failure)
     except Exception:  # noqa: BLE001 - a class whose own text fails is named
         text = ""
     if isinstance(failure, ToolError) or " " in text:
-        return _shown(text) or type(failure).__name__
+        return _shown(text, veil) or type(failure).__name__
     # one word, such as the key of a KeyError, tells nothing without the class
-    return f"{type(failure).__name__}: {_shown(text)}" if text else type(failure).__name__
+    return f"{type(failure).__name__}: {_shown(text, veil)}" if text else type(failure).__name__
 
 
-def _attribute(failure: BaseException, name: str) -> str | None:
+def _attribute(failure: BaseException, name: str, veil: Redaction | None) -> str | None:
     try:
         value: Any = getattr(failure, name, None)
     except Exception:  # noqa: BLE001 - a property of the tool's own class
         return None
-    return _shown(value) if isinstance(value, str) and value else None
+    return _shown(value, veil) if isinstance(value, str) and value else None
 
 
-def _shown(text: str, room: int = MAX_MESSAGE) -> str:
+def _shown(text: str, veil: Redaction | None = None, room: int = MAX_MESSAGE) -> str:
+    if veil is not None:  # first: what is cut in two is found no more
+        text = veil.text(text)
     if len(text) > room:
         text = f"{text[:room]}… ({len(text)} characters)"
     if not text.isascii():  # a lone surrogate could not be sent to anybody

@@ -1,6 +1,7 @@
 """The gate. Every execution of every tool passes this function, in this order."""
 
 from asyncio import CancelledError
+from collections.abc import Mapping
 from functools import partial
 from time import monotonic_ns, time_ns
 from typing import Any
@@ -20,7 +21,8 @@ from callboard.calls.failures import (
 from callboard.calls.hooks import hooked
 from callboard.calls.inherit import inherited
 from callboard.calls.ports import Ports, enter_frame, frame_around, id_count, id_prefix, leave_frame
-from callboard.calls.results import MAX_CONTENT, capped, placeholder, report
+from callboard.calls.results import MAX_CONTENT, kept, placeholder, report
+from callboard.calls.supply import supply
 from callboard.catalog import Snapshot
 from callboard.events import CallStarted, ToolCallRecord
 from callboard.policy import UNGOVERNED, CallView
@@ -29,16 +31,16 @@ from callboard.workers import CallerCancelled, Ended, first_step, resumed, watch
 
 
 async def gate(
-    ports: Ports, snapshot: Snapshot, tool_id: str, raw: Any, options: ExecutionOptions, *, sync: bool,
-) -> ToolResult[Any]:  # fmt: skip
+    ports: Ports, snapshot: Snapshot, tool_id: str, raw: Any, options: ExecutionOptions,
+    own: Mapping[str, Any] | None = None, *, sync: bool) -> ToolResult[Any]:  # fmt: skip
     """Take one call from its raw arguments to its terminal record; return its result or raise."""
     at, began, call_id = time_ns(), monotonic_ns(), f"{id_prefix[0]}{next(id_count)}"
-    outer, chain, frame, emit = (), (call_id,), frame_around(), ports.emit
+    outer, chain, frame, emit, key = (), (call_id,), frame_around(), ports.emit, options.call_key or call_id
     if frame is not None:
         outer, options = frame[0], inherited(frame, ports, options)
         chain = (*outer, call_id)
     token = enter_frame((chain, options, ports, began))
-    abort, deadline, key = options.abort, options.deadline, options.call_key or call_id
+    abort, deadline, veil = options.abort, options.deadline, options.redaction
     frozen = error = value = result = lock = job = context = settled = verdict = debug_steps = risen = None
     kind, status, content, repaired, simulated, late, reasons = "", "ok", "", False, False, False, ()
     try:
@@ -46,12 +48,12 @@ async def gate(
         found = snapshot.plans.get(tool_id)
         if found is None:
             raise unavailable(ports, snapshot, tool_id, options)
-        tool, kind, parse, work, simulation, wants_context, serial, agents, finish, debug_steps = found
+        tool, kind, parse, work, simulation, turn, agents, finish, debug_steps = found
         restricted = options.grant is not None or agents is not None or ports.visible is not None
         if restricted and hidden(ports, tool, options):
             raise unavailable(ports, snapshot, tool_id, options)
         simulated = options.simulate is True and kind != "read"
-        work, waits, threaded = simulation if simulated else work
+        work, waits, threaded, needs = simulation if simulated else work
         too_deep = frame is not None and len(chain) > MAX_DEPTH
         if (sync and waits) or too_deep or (abort is not None and abort.reason is not None):
             raise not_now(tool_id, chain, abort, needs_async=sync and waits)
@@ -63,40 +65,40 @@ async def gate(
             parsed = arguments, frozen, repaired = await hooked(ports, view, parsed, began, sync=sync)
         # 4. Decide.
         if ports.authorize is None:
-            reasons = UNGOVERNED.reasons
+            reasons, verdict = UNGOVERNED.reasons, "allow"
         else:
             view = CallView(tool, frozen, call_id, key, options)
             settled = first_word(ports, view, parsed)
             if type(settled) is not Settled:
                 settled = await settle(ports, view, settled, parsed, began, sync=sync)
                 began += settled.waited_ns  # the deadline stands still while a person is asked
-                enter_frame((chain, options, ports, began))
-            reasons, (arguments, frozen, repaired) = settled.decision.reasons, settled.parsed
-        verdict = "allow"
+            reasons, verdict = settled.decision.reasons, "allow"
+            arguments, frozen, repaired = settled.parsed
         # 5. Its turn at the lock; only then it starts.
-        if serial is not None:
-            await ports.locks.acquire(serial, chain, abort, (began, deadline), sync=sync)
-            lock = serial
+        if turn is not None:
+            await ports.locks.acquire(turn, chain, abort, (began, deadline), sync=sync)
+            lock = turn
         if settled is not None and ports.policy_epoch is not None:
             view = CallView(tool, frozen, call_id, key, options)
             reasons = (await confirm(ports, view, settled, began, sync=sync)).reasons
+        if needs is not None:
+            context = ToolContext(options, call_id, key, partial(report, ports, call_id, tool, options))
+            if needs:  # what only the host can give, to this call alone
+                veil = await supply(tool, frozen, context, needs, own, settled, sync=sync)
         if (abort is not None and abort.reason is not None) or (
-            deadline is not None and (settled or lock or ports.before or deadline <= 0)
-            and monotonic_ns() - began > deadline * 1e9
-        ):  # fmt: skip
+            deadline is not None and (settled or lock or needs or ports.before or deadline <= 0)
+            and monotonic_ns() - began > deadline * 1e9):  # fmt: skip
             raise not_now(tool_id, chain, abort, needs_async=False)
         emit(CallStarted(
-            call_id, tool_id, kind, key, outer, options.principal, options.agent, at, frozen, repaired,
-            simulated, verdict, reasons,
-        ), options)  # fmt: skip
+            call_id, tool_id, kind, key, outer, options.principal, options.agent, at,
+            frozen if veil is None else veil.json(frozen), repaired, simulated, verdict,
+            reasons if veil is None else veil.texts(reasons)), options)  # fmt: skip
         if options.barrier is not None:
             await passed(ports, CallView(tool, frozen, call_id, key, options), settled, began, sync=sync)
         # 6. Run, or simulate.
-        if wants_context:
-            context = ToolContext(options, call_id, key, partial(report, ports, call_id, tool, options))
         try:
             if work is None:
-                value, result, content = placeholder()
+                finish = placeholder
             elif waits:
                 begun = work(arguments, context)
                 ended, value = first_step(begun)  # one that never waits ends in it
@@ -117,14 +119,13 @@ async def gate(
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as failure:  # noqa: BLE001 - any tool's
-            fail(tool, call_id, failure)
+            fail(tool, call_id, failure, veil)
         # 7. Check what came back.
-        if work is not None:
-            value, result, content = finish(value)
-            if len(result) > MAX_CONTENT:
-                result, content = capped(ports, result, content)
+        value, result, content = finish(value)
+        if veil is not None or len(result) > MAX_CONTENT:
+            result, content = kept(ports, veil, result, content)
     except BaseException as failure:  # noqa: BLE001 - recorded, then raised again
-        error, status = ending(failure, call_id)
+        error, status = ending(failure, call_id, veil)
         verdict, reasons = denial_of(error) or (verdict, reasons)
     finally:
         if lock is not None and job is None:
@@ -136,10 +137,11 @@ async def gate(
     # 8. Record.
     duration = monotonic_ns() - began
     record = ToolCallRecord(
-        call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status, frozen,
-        repaired, simulated, late or (deadline is not None and error is None and duration > deadline * 1e9),
-        verdict, reasons, None if error else result, error and failure_of(ports, error), debug_steps,
-    )  # fmt: skip
+        call_id, tool_id, kind, key, outer, options.principal, options.agent, at, duration, status,
+        frozen if veil is None else veil.json(frozen), repaired, simulated,
+        late or (deadline is not None and error is None and duration > deadline * 1e9), verdict,
+        reasons if veil is None else veil.texts(reasons), None if error else result,
+        error and failure_of(ports, error), debug_steps)  # fmt: skip
     emit(record, options)
     if context is not None:
         context.end(None if error is None else status)

@@ -11,8 +11,9 @@ def inherited(frame: Frame, ports: Ports, own: ExecutionOptions) -> ExecutionOpt
     """The options of a call that code of another call makes.
 
     A simulation stays one, an abort of either ends it, the time left of either bounds it, and both barriers
-    have their word. Principal, agent and approver are the outer call's unless it names its own. Within one
-    registry it reaches only what both grants reach.
+    have their word. Principal, agent and approver are the outer call's unless it names its own. What is kept
+    out of the outer call's record stays out of its own. Within one registry it reaches only what both grants
+    reach.
     """
     _, outer, through, began_ns = frame
     return replace(
@@ -24,6 +25,7 @@ def inherited(frame: Frame, ports: Ports, own: ExecutionOptions) -> ExecutionOpt
         agent=outer.agent if own.agent is None else own.agent,
         approver=outer.approver if own.approver is None else own.approver,
         barrier=_each(outer.barrier, own.barrier),
+        redaction=own.redaction if outer.redaction is None else outer.redaction,
         grant=_both(outer.grant, own.grant) if through is ports else own.grant,
     )
 

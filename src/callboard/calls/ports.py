@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -11,7 +11,7 @@ from uuid import uuid4
 from callboard.events import CallEvent
 from callboard.policy import Authorize, CallView
 from callboard.tools import RegisteredTool
-from callboard.types import Approver, ErrorFactories, ExecutionOptions
+from callboard.types import Approver, ErrorFactories, ExecutionOptions, Secrets
 from callboard.workers import ThreadPool, Turns, shared_pool
 
 # Sees a call before it is decided; returns None, or the arguments (JSON) that are to go on instead.
@@ -47,6 +47,8 @@ class Ports:
     errors: ErrorFactories = field(default_factory=ErrorFactories)
     policy_epoch: Callable[[], object] | None = None
     blobs: Blobs | None = None
+    secrets: Secrets | None = None  # None: the environment, then the keyring
+    injected: Mapping[str, Any] | None = None
     locks: Turns = field(default_factory=Turns)
     pool: ThreadPool = field(default_factory=shared_pool)
 
@@ -56,6 +58,25 @@ class Ports:
 Frame = tuple[tuple[str, ...], ExecutionOptions, Ports, int]
 current_frame: ContextVar[Frame | None] = ContextVar("current_frame", default=None)
 frame_around, enter_frame, leave_frame = current_frame.get, current_frame.set, current_frame.reset
+
+
+def frame_here() -> Frame:
+    """The frame of the call that is on its way through the gate.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    frame = frame_around()
+    if frame is None:
+        raise RuntimeError("no call is on its way here")
+    return frame
+
+
+def delay_frame(waited_ns: int) -> None:
+    """Let the call's deadline count from later: calls inside it inherit what is left."""
+    chain, options, ports, began_ns = frame_here()
+    enter_frame((chain, options, ports, began_ns + waited_ns))
+
 
 # An invocation id is a prefix that no other process has, and a count.
 id_prefix: list[str] = []

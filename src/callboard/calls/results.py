@@ -12,7 +12,7 @@ from callboard.calls.ports import Ports, ReadableBlobs
 from callboard.conversation import ContentPart, Text
 from callboard.events import CallProgress
 from callboard.tools import RegisteredTool
-from callboard.types import ExecutionOptions
+from callboard.types import ExecutionOptions, Redaction
 
 MAX_CONTENT = 100_000  # characters of one result that a model sees
 MAX_RECORD = 4_000_000  # characters of one result that a record keeps without a blob store
@@ -22,17 +22,24 @@ _log = logging.getLogger("callboard.calls")
 _progress = count(1)
 
 
-def placeholder() -> tuple[Any, str, str]:
+def placeholder(_: Any) -> tuple[Any, str, str]:
     """The whole answer of a simulated write that brings no simulation."""
     return {"ok": True, "simulated": True, "unvalidated": True}, _SIMULATED_JSON, _SIMULATED_JSON
 
 
-def capped(
+def kept(
     ports: Ports,
+    redaction: Redaction | None,
     result: str,
     content: str | tuple[ContentPart, ...],
 ) -> tuple[str, str | tuple[ContentPart, ...]]:
-    """Head and tail for the model; the full copy stays in the record, or in the host's blobs."""
+    """Both without any secret; head and tail for the model, all of it for the record or the host's blobs."""
+    if redaction is not None:
+        same = content is result  # what the model sees is the JSON text, and stays JSON
+        result = redaction.json(result)
+        content = result if same else redaction.content(content)
+    if len(result) <= MAX_CONTENT:
+        return result, content
     recorded, more = _kept(ports, result)
     return recorded, _shown(content, more)
 
@@ -77,11 +84,19 @@ def head_and_tail(text: str, room: int, more: str = "") -> str:
     return f"{text[:half]}\n[... {note} ...]\n{tail}"
 
 
-def report(ports: Ports, call_id: str, tool: RegisteredTool, options: ExecutionOptions, value: Any) -> None:
+def report(
+    ports: Ports,
+    call_id: str,
+    tool: RegisteredTool,
+    options: ExecutionOptions,
+    value: Any,
+    redaction: Redaction | None = None,
+) -> None:
     """Tell observers what a running tool reported; what is no JSON is shown as text, and nothing fails."""
     try:
         text = to_json(value, fallback=repr, inf_nan_mode="strings").decode()
     except Exception:  # noqa: BLE001 - surrogates, cycles, a bad repr: progress never fails its tool
         text = to_json(f"a {type(value).__name__} that can't be shown").decode()
-    shown = head_and_tail(text, MAX_CONTENT)
+    redaction = redaction or options.redaction
+    shown = head_and_tail(text if redaction is None else redaction.json(text), MAX_CONTENT)
     ports.emit(CallProgress(call_id, tool.id, tool.kind, next(_progress), time_ns(), shown), options)

@@ -27,6 +27,7 @@
         └── InternalError      a fault of Callboard; only a correlation id is shown
 
     Aborted (BaseException)    somebody stopped the run; no `except Exception` swallows it
+    Withheld (Exception)       the cause of a ToolError whose call held a secret: a text, no object
 
 A direct call needs one clause::
 
@@ -62,6 +63,7 @@ __all__ = [
     "TooDeep",
     "ToolError",
     "Unavailable",
+    "Withheld",
     "WorkflowError",
 ]
 
@@ -148,6 +150,13 @@ class Aborted(BaseException):
     def __init__(self, reason: str = "user_stopped") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class Withheld(Exception):
+    """Stands in for what a tool raised while it held a secret: class, text and traceback, without the secret.
+
+    The exception itself is let go: its arguments and its frames hold the secret. Never raised.
+    """
 
 
 class ToolError(CallboardError):

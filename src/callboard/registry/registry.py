@@ -23,6 +23,7 @@ from callboard.types import (
     CallOutcome,
     ErrorFactories,
     ExecutionOptions,
+    Secrets,
     ToolInvocationRequest,
     ToolResult,
 )
@@ -55,6 +56,9 @@ class ToolRegistry(Generic[ToolT]):
         listeners: hear of each fact, in order.
         policy_epoch: changes whenever the policy does; a call that waited is decided again.
         blobs: keeps results that are too large for a record.
+        secrets: finds what `secret("NAME")` parameters get; None: the environment, then the keyring.
+        injected: what `Injected[...]` parameters get, by name: a value, or a function of the `ToolContext`
+            that makes it for the call.
         threads: size of a thread pool of its own; None shares the process's (32 threads).
         max_events: facts that the log keeps.
         max_bytes: characters of arguments and results that the log keeps.
@@ -76,6 +80,8 @@ class ToolRegistry(Generic[ToolT]):
         listeners: Iterable[Listener] = (),
         policy_epoch: Callable[[], object] | None = None,
         blobs: Blobs | None = None,
+        secrets: Secrets | None = None,
+        injected: Mapping[str, Any] | None = None,
         threads: int | None = None,
         max_events: int = 10_000,
         max_bytes: int = 50_000_000,
@@ -85,8 +91,9 @@ class ToolRegistry(Generic[ToolT]):
         debug: bool = False,
     ) -> None:
         self._catalog = Catalog()
+        defaults = execution or _NOTHING
+        self._defaults = replace(defaults, injected=None) if defaults.injected else defaults
         self._gate, listeners = _way_in(tracer, tuple(listeners), content=trace_content)
-        self._defaults = execution or _NOTHING
         self._debug = debug
         self._log = CallLog(max_events, max_bytes, listeners)
         self._ports = Ports(
@@ -98,6 +105,8 @@ class ToolRegistry(Generic[ToolT]):
             errors=errors or ErrorFactories(),
             policy_epoch=policy_epoch,
             blobs=blobs,
+            secrets=secrets,
+            injected={**(injected or {}), **(defaults.injected or {})},
             locks=Turns(timer),
             pool=shared_pool() if threads is None else ThreadPool(threads),
         )
@@ -238,8 +247,9 @@ class ToolRegistry(Generic[ToolT]):
             tool, raw = tool.tool_id, tool.input
         name: Any = tool
         tool = (name if isinstance(name, str) else repr(name))[:_MAX_ID]  # no other is the name of anything
-        options = merged(self._defaults, execution or _NOTHING, aborts, diagnostics, logger)
-        return self._gate(self._ports, self.snapshot, tool, raw, options, sync=sync)
+        own = execution or _NOTHING
+        options = merged(self._defaults, own, aborts, diagnostics, logger)
+        return self._gate(self._ports, self.snapshot, tool, raw, options, own.injected, sync=sync)
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -349,13 +359,14 @@ def merged(
     diagnostics: DiagnosticContext | None = None,
     logger: Logger | None = None,
 ) -> ExecutionOptions:
-    """Field by field; of several aborts the first to fire counts."""
+    """Field by field; of several aborts the first to fire counts. What is injected goes its own way."""
     chosen = {name: _first(getattr(own, name), getattr(defaults, name)) for name in _FIELDS}
     given = [abort for abort in (defaults.abort, own.abort, *aborts) if abort is not None]
     distinct = list(dict.fromkeys(given))
     chosen["abort"] = (
         None if not distinct else distinct[0] if len(distinct) == 1 else Abort.first_of(*distinct)
     )
+    chosen["injected"] = None
     chosen["diagnostics"] = _first(diagnostics, chosen["diagnostics"])
     chosen["logger"] = _first(logger, chosen["logger"])
     return ExecutionOptions(**chosen)

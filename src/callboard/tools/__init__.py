@@ -6,6 +6,7 @@ from callboard.tools.dialects import Dialect, Export, LeftOut, Note, export
 from callboard.tools.entry import ErasedTool, Mode, RegisteredTool
 from callboard.tools.limits import Limit
 from callboard.tools.names import WireNames
+from callboard.tools.needs import Injected, secret
 from callboard.tools.registration import registered
 from callboard.tools.retries import Retries
 
@@ -13,6 +14,7 @@ __all__ = [
     "Dialect",
     "ErasedTool",
     "Export",
+    "Injected",
     "LeftOut",
     "Limit",
     "Mode",
@@ -24,5 +26,6 @@ __all__ = [
     "canonical",
     "export",
     "registered",
+    "secret",
     "tool",
 ]

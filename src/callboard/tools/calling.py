@@ -7,7 +7,7 @@ from typing import Any
 
 from callboard.errors import RegistrationError
 from callboard.tools.define import is_coroutine_function, nature
-from callboard.tools.entry import Run
+from callboard.tools.entry import Needs, Run
 from callboard.tools.signature import Signature, read_signature
 from callboard.types import ToolContext
 
@@ -33,6 +33,20 @@ def _settled(call: Run) -> Run:
 
 
 def _plain_caller(function: Callable[..., Any], signature: Signature) -> Run:
+    call = _by_name(function, signature)
+    return supplied(call) if signature.needs else call
+
+
+def supplied(call: Run) -> Run:
+    """The same, with what was delivered to the call among its arguments."""
+
+    def run(arguments: Any, ctx: ToolContext | None) -> Any:
+        return call(arguments if ctx is None else {**arguments, **ctx.delivered}, ctx)
+
+    return run
+
+
+def _by_name(function: Callable[..., Any], signature: Signature) -> Run:
     context = signature.context
     if signature.positional:
         return _positional_caller(function, signature.positional, context)
@@ -82,10 +96,11 @@ def _async_steps(call: Run) -> Run:
 
 def simulation(
     tool_id: str, function: Callable[..., Any], names: Collection[str], *, what: str = "simulate"
-) -> Run:
+) -> tuple[Run, Needs]:
     """What calls a tool's `simulate`, or its `probe`: with the arguments it names, and the context.
 
-    One parameter that is none of the tool's gets all arguments, as a dict.
+    One parameter that is none of the tool's gets all arguments, as a dict. What is filled in for it are its
+    own marked parameters, whatever the tool marks.
 
     Raises:
         RegistrationError: for a parameter that the tool can't fill.
@@ -94,7 +109,7 @@ def simulation(
     wanted = [parameter.name for parameter in signature.parameters]
     strangers = [parameter for parameter in signature.parameters if parameter.name not in names]
     if strangers and len(wanted) == 1 and strangers[0].default is inspect.Parameter.empty:
-        return _whole(function, signature)
+        return _whole(function, signature), signature.asks
     missing = [each.name for each in strangers if each.default is inspect.Parameter.empty]
     if missing:
         raise RegistrationError(
@@ -102,7 +117,11 @@ def simulation(
             hint=f"take some of {', '.join(names)}, or one dict with all of them",
         )
     call = _plain_caller(function, signature)
-    return lambda arguments, ctx: call({name: arguments[name] for name in wanted if name in arguments}, ctx)
+
+    def run(arguments: Any, ctx: ToolContext | None) -> Any:
+        return call({name: arguments[name] for name in wanted if name in arguments}, ctx)
+
+    return run, signature.asks
 
 
 def _whole(function: Callable[..., Any], signature: Signature) -> Run:

@@ -8,6 +8,7 @@ from typing_extensions import TypeVar
 
 from callboard.conversation import ContentPart
 from callboard.tools.limits import Turn
+from callboard.tools.needs import Need
 from callboard.tools.refs import closed_view
 from callboard.tools.retries import Retries
 from callboard.types import ToolContext
@@ -22,11 +23,13 @@ Parse = Callable[[Any], Parsed]
 Finished = tuple[Any, str, str | tuple[ContentPart, ...]]
 Finish = Callable[[Any], Finished]
 Run = Callable[[Any, ToolContext | None], Any]
-# How one way of running a tool runs: the function, whether it waits, whether it takes a thread.
-Way = tuple[Run | None, bool, bool]
-# What the gate reads of an entry, in one look: kind, parse, how it runs, how it is simulated, whether it
-# wants a context, what it waits for, who may see it, finish, debug steps.
-Plan = tuple[str, Parse, Way, Way, bool, Turn | None, frozenset[str] | None, Finish, Any]
+# What a function takes beside the arguments: None is nothing, () a context, else that and what is filled in.
+Needs = tuple[Need, ...] | None
+# How one way of running a tool runs: the function, whether it waits, whether it takes a thread, its needs.
+Way = tuple[Run | None, bool, bool, Needs]
+# What the gate reads of an entry, in one look: kind, parse, how it runs, how it is simulated, what it waits
+# for, who may see it, finish, debug steps.
+Plan = tuple[str, Parse, Way, Way, Turn | None, frozenset[str] | None, Finish, Any]
 
 
 class ErasedTool(Protocol):
@@ -109,16 +112,18 @@ class RegisteredTool(Generic[SourceT_co]):
     finish: Finish
     own_parser: bool  # whether `parse` takes the raw value as it came, and not JSON text
     is_async: bool
-    wants_context: bool
+    needs: Needs
     worker: Literal["inline", "thread"]
     turn: Turn | None  # what its calls wait for before they start; None: nothing
     simulate: Run | None
     simulate_is_async: bool
+    simulate_needs: Needs
     agents: frozenset[str] | None  # who may see it; None: everybody
     retries: Retries | None
     idempotent: bool
     probe: Run | None  # tells whether a write took place
     probe_is_async: bool
+    probe_needs: Needs
     mask_errors: bool
     strict: bool | None  # False: no provider's strict mode, even where its schema satisfies it
 
@@ -129,14 +134,18 @@ class RegisteredTool(Generic[SourceT_co]):
         return (
             self.kind,
             self.parse,
-            (self.run, self.is_async, threaded),
-            (self.simulate, self.simulate_is_async, threaded or self.is_async),
-            self.wants_context,
+            (self.run, self.is_async, threaded, self.needs),
+            (self.simulate, self.simulate_is_async, threaded or self.is_async, self.simulate_needs),
             self.turn,
             self.agents,
             self.finish,
             self.debug_steps,
         )
+
+    @property
+    def wants_context(self) -> bool:
+        """Whether it takes a context, or something that comes with one."""
+        return self.needs is not None
 
     @property
     def description(self) -> str | None:

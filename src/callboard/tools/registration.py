@@ -10,8 +10,9 @@ from callboard.errors import RegistrationError
 from callboard.tools.arguments import compile_arguments
 from callboard.tools.calling import caller, simulation
 from callboard.tools.define import Tool, ToolOptions, is_async, nature
-from callboard.tools.entry import Parse, Published, RegisteredTool, Run
+from callboard.tools.entry import Needs, Parse, Published, RegisteredTool, Run
 from callboard.tools.limits import turn_for
+from callboard.tools.needs import check_unmarked
 from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
 from callboard.tools.results import finish_for
@@ -133,6 +134,8 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
     else:
         finish = own_check(tool_id, options.parse_output)
     asynchronous = kind in {"coroutine", "async generator"} or awaited is not None
+    simulate, simulate_needs = _beside(tool_id, "simulate", options.simulate, names, is_own=is_own)
+    probe, probe_needs = _beside(tool_id, "probe", options.probe, names, is_own=is_own)
     return RegisteredTool(
         id=tool_id,
         kind=_checked_kind(tool_id, made.kind),
@@ -147,22 +150,31 @@ def _from_function(made: Tool[Any], source: Any) -> RegisteredTool[Any]:
         finish=finish,
         own_parser=is_own,
         is_async=asynchronous,
-        wants_context=signature.context is not None or steps,
+        needs=() if steps and signature.asks is None else signature.asks,
         worker="inline" if asynchronous or not options.blocking else "thread",
-        simulate=_beside(tool_id, "simulate", options.simulate, names, is_own=is_own),
+        simulate=simulate,
         simulate_is_async=options.simulate is not None and is_async(options.simulate),
-        probe=_beside(tool_id, "probe", options.probe, names, is_own=is_own),
+        simulate_needs=simulate_needs,
+        probe=probe,
+        probe_needs=probe_needs,
         **_conduct(tool_id, made.kind, _reader(options), quick=not (asynchronous or options.blocking)),
     )
 
 
 def _beside(
     tool_id: str, what: str, function: Callable[..., Any] | None, names: tuple[str, ...], *, is_own: bool
-) -> Run | None:
+) -> tuple[Run | None, Needs]:
     """What calls `simulate` or `probe`; behind an own parser there are no arguments by name."""
     if function is None:
-        return None
-    return fitted(function, 2) if is_own else simulation(tool_id, function, names, what=what)
+        return None, None
+    if is_own:
+        return _by_position(tool_id, function), ()
+    return simulation(tool_id, function, names, what=what)
+
+
+def _by_position(tool_id: str, function: Callable[..., Any]) -> Run:
+    check_unmarked(tool_id, plain_function(function))
+    return fitted(function, 2)
 
 
 def _conduct(tool_id: str, kind: str, get: Callable[[str], Any], *, quick: bool) -> dict[str, Any]:
@@ -256,7 +268,9 @@ def _fed(function: Callable[..., Any], signature: Signature) -> Run:
     context, takes = signature.context, len(signature.parameters)
 
     def run(value: Any, ctx: Any) -> Any:
-        named = {} if context is None else {context: ctx}
+        named = {} if ctx is None else dict(ctx.delivered)
+        if context is not None:
+            named[context] = ctx
         return function(value, **named) if takes else function(**named)
 
     return run
@@ -273,7 +287,7 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
     else:
         made = SchemaParser(tool_id, get("schema"))
         parse, schema = made.parse, made.schema
-    finish, run = own_check(tool_id, get("parse_output")), fitted(get("execute"), 2)
+    finish, run = own_check(tool_id, get("parse_output")), _by_position(tool_id, get("execute"))
     asynchronous, simulate, probe = is_async(get("execute")), get("simulate"), get("probe")
     worker = "inline" if asynchronous or get("blocking") is False else "thread"
     return RegisteredTool(
@@ -290,11 +304,13 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
         finish=finish,
         own_parser=schema is None,
         is_async=asynchronous,
-        wants_context=True,
+        needs=(),
         worker=worker,
-        simulate=None if simulate is None else fitted(simulate, 2),
+        simulate=None if simulate is None else _by_position(tool_id, simulate),
         simulate_is_async=simulate is not None and is_async(simulate),
-        probe=None if probe is None else fitted(probe, 2),
+        simulate_needs=None if simulate is None else (),
+        probe=None if probe is None else _by_position(tool_id, probe),
+        probe_needs=None if probe is None else (),
         **_conduct(tool_id, kind, get, quick=worker == "inline" and not asynchronous),
     )
 

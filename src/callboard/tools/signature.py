@@ -23,6 +23,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import typing_extensions
 
 from callboard.errors import RegistrationError
+from callboard.tools.needs import Need, bound_secrets, check_bound, need_of
 from callboard.types import ToolContext
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -48,14 +49,21 @@ class Signature:
     Attributes:
         parameters: those that the model fills in, in order.
         context: the name of the context parameter; None where there is none.
+        needs: those that are filled in when a call starts.
         positional: the names of those that take no name in a call, the context's among them.
         result: the declared result; `inspect.Signature.empty` where nothing is declared.
     """
 
     parameters: tuple[Parameter, ...]
     context: str | None
+    needs: tuple[Need, ...]
     positional: tuple[str, ...]
     result: Any
+
+    @property
+    def asks(self) -> tuple[Need, ...] | None:
+        """What a call has to bring along beside the arguments; None: not even a context."""
+        return self.needs if self.needs or self.context is not None else None
 
 
 def names_in_annotations(function: Any) -> frozenset[str]:
@@ -97,7 +105,9 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
     except (TypeError, ValueError) as error:
         raise RegistrationError(f"tool {tool_id!r}: its signature can't be read: {error}") from None
     hints, bound = _hints(tool_id, function, names), _bound_names(function)
+    check_bound(tool_id, function)
     parameters: list[Parameter] = []
+    needs: list[Need] = []
     context: str | None = None
     for name, parameter in signature.parameters.items():
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
@@ -121,13 +131,17 @@ def read_signature(tool_id: str, function: Callable[..., Any], names: Mapping[st
                 )
             context = name
             continue
+        need = need_of(tool_id, name, annotation, parameter.default)
+        if need is not None:
+            needs.append(need)
+            continue
         annotation = _read_dicts(f"tool {tool_id!r}, parameter {name!r}", annotation)
         parameters.append(Parameter(name, annotation, parameter.default))
     result = _read_dicts(f"tool {tool_id!r}, its result", hints.get("return", inspect.Signature.empty))
     positional = [name for name, each in signature.parameters.items() if each.kind is each.POSITIONAL_ONLY]
     given = [name for name in signature.parameters if name not in bound]
     _check_wrapper(tool_id, function, positional, given)
-    return Signature(tuple(parameters), context, tuple(positional), result)
+    return Signature(tuple(parameters), context, tuple(needs), tuple(positional), result)
 
 
 def _check_wrapper(tool_id: str, function: Any, positional: Sequence[str], names: Sequence[str]) -> None:
@@ -157,10 +171,11 @@ def _read_dicts(where: str, annotation: Any) -> Any:
 def _bound_names(function: Any) -> frozenset[str]:
     """What a partial has filled in by name: it stays so, and no model sees it."""
     bound: set[str] = set()
+    marked = bound_secrets(function)
     while isinstance(function, partial):
         bound.update(function.keywords)
         function = function.func
-    return frozenset(bound)
+    return frozenset(bound - marked)
 
 
 def _hints(tool_id: str, function: Any, names: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,9 @@ from callboard.types.approvals import ApprovalAnswer, ApprovalRequest, Approver,
 from callboard.types.context import RunView, ToolContext
 from callboard.types.options import ErrorFactories, ExecutionOptions, ToolInvocationRequest
 from callboard.types.principal import Principal
+from callboard.types.redaction import Redaction
 from callboard.types.results import CallOutcome, ToolResult
+from callboard.types.secrets import Secrets
 
 __all__ = [
     "Abort",
@@ -18,7 +20,9 @@ __all__ = [
     "ExecutionOptions",
     "PendingCall",
     "Principal",
+    "Redaction",
     "RunView",
+    "Secrets",
     "ToolContext",
     "ToolInvocationRequest",
     "ToolResult",

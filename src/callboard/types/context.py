@@ -1,14 +1,19 @@
 """What a tool that asks for it learns about its call."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from callboard.types.abort import Abort
+from callboard.types.logs import RedactingLogger
 from callboard.types.options import ExecutionOptions
 from callboard.types.principal import Principal
+from callboard.types.redaction import Redaction
 
 _silent = logging.getLogger("callboard.tools")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class RunView(Protocol):
@@ -31,17 +36,29 @@ class ToolContext:
     What the host adds (`ExecutionOptions.context`) is read through: ``ctx.conversation``, ``ctx.user_name``.
     """
 
-    __slots__ = ("_abort", "_ended", "_options", "_over", "_report", "call_key", "invocation_id")
+    __slots__ = (
+        "_abort",
+        "_ended",
+        "_options",
+        "_over",
+        "_redaction",
+        "_report",
+        "call_key",
+        "delivered",
+        "invocation_id",
+    )
 
     def __init__(
         self,
         options: ExecutionOptions,
         invocation_id: str,
         call_key: str,
-        report: Callable[[Any], None],
+        report: Callable[..., None],
     ) -> None:
         self._options = options
+        self._redaction = options.redaction
         self._report = report
+        self.delivered = _NOTHING  # to parameters that no model sees, by name
         self.invocation_id = invocation_id
         self.call_key = call_key
         self._abort: Abort | None = None
@@ -65,10 +82,17 @@ class ToolContext:
         if reason is not None and self._abort is not None:
             self._abort.set(reason)
 
+    def deliver(self, values: Mapping[str, Any], redaction: Redaction | None) -> None:
+        """Take what fills in the call's own parameters, and what keeps it out of reports and logs."""
+        self.delivered = values
+        self._redaction = redaction
+        self._report = partial(self._report, redaction=redaction)
+
     @property
     def logger(self) -> logging.Logger:
-        """The call's logger, else that of Callboard's tools."""
-        return self._options.logger or _silent
+        """The call's logger, else that of Callboard's tools; what was delivered as a secret is not logged."""
+        logger = self._options.logger or _silent
+        return RedactingLogger(logger, self._redaction) if self._redaction else logger
 
     @property
     def principal(self) -> Principal | None:

@@ -2,14 +2,15 @@
 
 import logging
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from callboard.events import DiagnosticContext
 from callboard.types.abort import Abort
 from callboard.types.approvals import Approver, Barrier
 from callboard.types.principal import Principal
+from callboard.types.redaction import Redaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,9 @@ class ExecutionOptions:
         approver: who is asked for this call, instead of the registry's.
         barrier: has the last word before the call starts (an engine that must not repeat a write).
         context: what the host and the run put on ``ctx``: `task_id`, `workspace`, `run` and the host's own.
+        injected: what fills in `Injected[...]` parameters, by name, over the registry's: a value, or a
+            function of the `ToolContext` that makes it. It goes no further than this call.
+        redaction: shared by calls whose records keep each other's secrets out; a run has one.
     """
 
     abort: Abort | None = None
@@ -44,6 +48,8 @@ class ExecutionOptions:
     approver: Approver | None = None
     barrier: Barrier | None = None
     context: Any = None
+    injected: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+    redaction: Redaction | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse a deadline that is no number of seconds; an infinite one is none."""

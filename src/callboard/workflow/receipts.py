@@ -11,7 +11,7 @@ from callboard import errors
 from callboard.conversation import ContentPart, part_from_json, part_to_json, text_of
 from callboard.errors import ToolError
 from callboard.events import Failure, ToolCallRecord, call_event_to_json
-from callboard.types import ToolResult
+from callboard.types import Redaction, ToolResult
 from callboard.workflow.recorded import Json
 
 # What a record keeps instead of a value that is too large for it.
@@ -23,14 +23,14 @@ _KINDS = {
 }
 
 
-def succeeded(result: ToolResult[Any]) -> dict[str, Json]:
-    """What is recorded of a call that gave a result."""
+def succeeded(result: ToolResult[Any], redaction: Redaction) -> dict[str, Json]:
+    """What is recorded of a call that gave a result, without what its run keeps out of records."""
     record = result.invocation
     value: Json = None if record.result is None else json.loads(record.result)
     if record.result is None or (
         isinstance(value, dict) and cast("dict[str, Json]", value).keys() in _HANDLES
     ):
-        value = to_jsonable_python(result.value, serialize_unknown=True)
+        value = redaction.value(to_jsonable_python(result.value, serialize_unknown=True))
     content: Json = result.content
     if not isinstance(content, str):
         content = [part_to_json(part) for part in result.content if not isinstance(part, str)]

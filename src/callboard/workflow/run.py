@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from callboard.calls.steps import MemorySteps, Steps
 from callboard.errors import WorkflowError
 from callboard.events import RunEvent, RunEventType
-from callboard.types import Abort, ExecutionOptions, ToolResult
+from callboard.types import Abort, ExecutionOptions, Redaction, ToolResult
 from callboard.workflow.stops import Deadline, Stops, WorkClock
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Run:
         parent: the run around a child.
         state: the newest merged state. A child looks at its parent's through `Context.look` only.
         children: every child ever started, by its id.
+        redaction: what its calls were delivered as secrets, shared by the tree of runs.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Run:
     children: "dict[str, Child]" = field(default_factory=dict[str, "Child"])
     limits: dict[str, Limit] = field(default_factory=dict[str, Limit])
     held: frozenset[str] = frozenset()
+    redaction: Redaction = field(default_factory=Redaction)
     _pinned: Tools | None = field(default=None, init=False, repr=False)
 
     @property

@@ -129,7 +129,7 @@ class _Execution:
                 return failed(error)
             except Exception as error:  # noqa: BLE001 - a failing call is an end like a value
                 return failed(error)
-            return succeeded(result)
+            return succeeded(result, run.redaction if options.redaction is None else options.redaction)
 
         return await bounded(passage, run.stops, told=self._abort.set, patience=lambda: PATIENCE)
 
@@ -148,6 +148,7 @@ class _Execution:
             approver=None if approver is None else _RecordedApprover(run, step_id, approver),
             barrier=_Barrier(run, step_id),
             context=_CallContext(run, base.context),
+            redaction=run.redaction if base.redaction is None else base.redaction,
         )
 
     def _diagnostics(self, step_id: str, attempt: int) -> DiagnosticContext:

@@ -1,0 +1,114 @@
+"""How a secret may be spelled in a text: as it is, escaped, quoted for a URL, encoded."""
+
+import re
+from functools import lru_cache
+
+SHORTEST = 6  # characters of a secret: a shorter one stands everywhere by chance
+LONG_LINE = 16  # characters of a line of a secret that is looked for on its own
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+_LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&(?:quot|#34);", "'": "&#(?:x27|39);"}
+_SLASHES = r"\\{1,8}"  # up to three escapings on top of each other; bounded, so that the search stays linear
+_PERCENT = "%(?:25){0,2}"
+_BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_ODD = {"+": "(?:[+-]|%2[Bb])", "/": rf"(?:(?:{_SLASHES})?/|_|%2[Ff])"}
+
+
+@lru_cache(maxsize=128)
+def spellings(secret: str) -> tuple[re.Pattern[str], ...]:
+    """What finds a secret, and each long line of it, in a text."""
+    whole = secret.strip()
+    lines = [line.strip() for line in whole.splitlines()]
+    texts = dict.fromkeys([secret, whole, *(line for line in lines if len(line) >= LONG_LINE)])
+    patterns = [_escaped(text) for text in texts]
+    for text in dict.fromkeys([secret, whole]):
+        data = text.encode("utf-8", "surrogatepass")
+        patterns += [_hex(data), *(_base64(data, before) for before in range(3))]
+    return tuple(re.compile(pattern) for pattern in dict.fromkeys(patterns))
+
+
+def _escaped(text: str) -> str:
+    """Each character as it is, or as JSON, Python, a URL or HTML writes it.
+
+    Backslashes are counted by run: each escaping doubles them, and adds one before what follows.
+    """
+    made: list[str] = []
+    run = 0
+    for char in text:
+        if char == "\\":
+            run += 1
+            continue
+        made.append(_char(char) if not run else _run(run) + _char(char, slashes=""))
+        run = 0
+    if run:
+        made.append(_run(run))
+    return "".join(made)
+
+
+def _run(length: int) -> str:
+    return rf"(?:\\|{_PERCENT}5[Cc]){{{length},{8 * length + 8}}}"
+
+
+def _char(char: str, slashes: str = _SLASHES) -> str:
+    if char in _PLAIN:
+        return re.escape(char)
+    plain = re.escape(char)
+    coded = "".join(_PERCENT + _digits(f"{byte:02x}") for byte in char.encode("utf-8", "surrogatepass"))
+    forms = [plain, f"{slashes}(?:{'|'.join([plain, *_named(char)])})", coded]
+    if char == " ":
+        forms.append(r"\+")
+    if char in _ENTITIES:
+        forms.append(_ENTITIES[char])
+    return f"(?:{'|'.join(forms)})"
+
+
+def _named(char: str) -> list[str]:
+    """What stands behind the backslashes."""
+    code = ord(char)
+    names = [_LETTERS[char]] if char in _LETTERS else []
+    if char <= "\xff":
+        names.append(f"x{_digits(f'{code:02x}')}")
+    if char <= "\uffff":
+        return [*names, f"u{_digits(f'{code:04x}')}"]
+    high, low = 0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code - 0x10000 & 0x3FF)
+    pair = f"u{_digits(f'{high:04x}')}{_SLASHES}u{_digits(f'{low:04x}')}"
+    return [f"U{_digits(f'{code:08x}')}", pair]
+
+
+def _digits(text: str) -> str:
+    """Hexadecimal digits in either case."""
+    return "".join(digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in text)
+
+
+def _hex(data: bytes) -> str:
+    return _digits(data.hex())
+
+
+def _base64(data: bytes, before: int) -> str:
+    """The base64 of anything that holds `data` with `before` bytes before it, modulo 3.
+
+    The characters at the edges mix its bits with those of its neighbours: there any of those that may stand.
+    """
+    bits = "".join(f"{byte:08b}" for byte in data)
+    lead = -8 * before % 6  # bits of `data` that share a character with what stands before it
+    first = f"[{_mixed(bits[:lead], at_end=True)}]" if lead else ""
+    bits = bits[lead:]
+    full = len(bits) // 6 * 6
+    middle = "".join(_six(_BASE64[int(bits[i : i + 6], 2)]) for i in range(0, full, 6))
+    last = f"[{_mixed(bits[full:], at_end=False)}]" if bits[full:] else ""
+    return f"{first}{middle}{last}(?:=|%3[Dd]){{0,2}}"
+
+
+def _six(char: str) -> str:
+    return _ODD.get(char, char)
+
+
+def _mixed(bits: str, *, at_end: bool) -> str:
+    """The characters whose six bits end, or begin, with `bits`, as the inside of a character class."""
+    found = [
+        char
+        for value, char in enumerate(_BASE64)
+        if (f"{value:06b}".endswith(bits) if at_end else f"{value:06b}".startswith(bits))
+    ]
+    return "".join({"+": "+\\-", "/": "/_"}.get(char, char) for char in found)
