@@ -106,6 +106,10 @@ class Catalog:
             self._changed()
         return gone
 
+    def owner(self, tool_id: str) -> str | None:
+        """Who contributed the tool of that id; None where there is none."""
+        return self._owners.get(tool_id)
+
     def seal(self) -> None:
         """Close it to registration. What is there stays as it is."""
         with self._lock:

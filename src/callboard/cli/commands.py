@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from callboard import __version__
-from callboard.cli import calls, checking, exporting, pruning, records, run, tools
+from callboard.cli import calls, checking, explaining, exporting, pruning, records, run, tools
 from callboard.cli.exits import FAILED, STOPPED, USAGE
 from callboard.cli.output import debugging, print_error
 from callboard.errors import CallboardError, ConfigError, ModelError
@@ -17,7 +17,7 @@ from callboard.errors import CallboardError, ConfigError, ModelError
 _EXITS = """\
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration,
-3 a limit was reached, 130 stopped."""
+3 a limit was reached, 4 a person would be asked (explain), 130 stopped."""
 _RUN_EXITS = """\
 
 Exit codes: 0 the run completed, also where calls of it were denied or failed
@@ -27,6 +27,11 @@ _CALL_EXITS = """\
 
 Exit codes: 0 the call succeeded, 1 it failed or was denied,
 2 wrong usage or configuration, 130 stopped."""
+
+_EXPLAIN_EXITS = """\
+
+Exit codes: 0 it runs, 4 a person is asked, 1 it is denied or its arguments
+are refused, 2 wrong usage or configuration."""
 
 _EXAMPLES = """\
 Examples:
@@ -56,6 +61,7 @@ _runs = _group("runs", "The runs that were recorded; without a command, they are
 _calls = _group("calls", "The records of calls; without a command, they are listed.", calls.EXAMPLES)
 
 app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _RUN_EXITS)
+app.command(explaining.explain, name="explain", help_epilogue=explaining.EXAMPLES + _EXPLAIN_EXITS)
 app.command(_tools)
 app.command(_runs)
 app.command(_calls)

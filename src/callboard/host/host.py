@@ -7,19 +7,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from callboard.builtin.files import Workspace, file_tools
 from callboard.builtin.results import result_tools
+from callboard.calls.explaining import Explanation, of_the_engine
 from callboard.config import Config, load
 from callboard.conversation import Message
 from callboard.host.handle import RunHandle
 from callboard.host.keeping import Keeper
 from callboard.host.loading import load_tools, once
 from callboard.host.policy import HostPolicy, Writes
-from callboard.host.profiles import check_tools
+from callboard.host.profiles import Profile, check_tools
 from callboard.host.profiles import profile as find_profile
 from callboard.host.protection import private, protected
 from callboard.host.recording import Ledger
@@ -204,13 +205,7 @@ class Host:
             simulate=simulate,
             principal=principal,
         )
-        execution = ExecutionOptions(
-            principal=principal,
-            simulate=simulate,
-            approver=approver or self._approver,
-            context=HostContext(folder, task_id=handle.id, writes=chosen.writes),
-            deadline=self.config.limits.call_seconds,
-        )
+        execution = self._options(chosen, folder, handle.id, principal, approver, simulate=simulate)
         around = Surroundings(
             store=store,
             ledger=self._ledger,
@@ -225,6 +220,59 @@ class Host:
         self._running[handle.id] = (abort, task)
         task.add_done_callback(lambda _: self._running.pop(handle.id, None))
         return handle
+
+    async def explain(
+        self,
+        tool: str,
+        input: Any = None,  # noqa: A002 - as in `ToolRegistry.invoke`
+        *,
+        profile: str = "loop",
+        agent: str | None = None,
+        principal: Principal | None = None,
+        approver: Approver | None = None,
+        simulate: bool = False,
+    ) -> Explanation:
+        """Whether an agent of a run may make this call, and why. Nothing runs, and nobody is asked.
+
+        Args:
+            tool: the tool's id.
+            input: its arguments; `callboard.calls.explaining.ANYTHING` leaves them open.
+            profile: the profile of the run.
+            agent: the agent's path; None is the profile's own.
+            principal: on whose behalf.
+            approver: would be asked, instead of the host's.
+            simulate: whether the run would be a simulation.
+
+        Raises:
+            ConfigError: there is no such profile, or it does not fit the tools.
+        """
+        chosen, folder = find_profile(profile, self.config), self.config.folder
+        check_tools(profile, chosen, self.registry.ids(), self.config)
+        own = chosen.agent()
+        if tool in chosen.controls:
+            return of_the_engine(tool, agent or own.path)
+        options = self._options(chosen, folder, None, principal, approver, simulate=simulate)
+        options = replace(options, agent=agent or own.path, grant=own.grant)
+        return await self.registry.explain(tool, input, execution=options)
+
+    def _options(
+        self,
+        chosen: Profile,
+        folder: Path,
+        task_id: str | None,
+        principal: Principal | None,
+        approver: Approver | None,
+        *,
+        simulate: bool,
+    ) -> ExecutionOptions:
+        """How the calls of a run of this profile run."""
+        return ExecutionOptions(
+            principal=principal,
+            simulate=simulate,
+            approver=approver or self._approver,
+            context=HostContext(folder, task_id=task_id, writes=chosen.writes),
+            deadline=self.config.limits.call_seconds,
+        )
 
     def _loaded(self) -> ToolRegistry:
         registry = RecordedRegistry(

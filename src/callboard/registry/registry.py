@@ -32,6 +32,8 @@ from callboard.workers import ThreadPool, Timer, Turns, shared_pool
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
+    from callboard.calls.explaining import Explanation
+
 ToolT = TypeVar("ToolT", default=ErasedTool)
 Request = ToolInvocationRequest | tuple[str, Any]
 
@@ -300,6 +302,23 @@ class ToolRegistry(Generic[ToolT]):
         from callboard.calls.failures import hidden  # noqa: PLC0415
 
         return tuple(tool for tool in self.definitions if not hidden(self._ports, tool, execution))
+
+    async def explain(
+        self,
+        tool: str,
+        input: Any = None,  # noqa: A002 - as in `invoke`
+        *,
+        execution: ExecutionOptions | None = None,
+    ) -> "Explanation":
+        """Whether a call would be made, and why: what `invoke_async` would decide, and nothing runs.
+
+        The policy is asked, as for a call; no person is, and no hook, tool or simulation runs. With
+        `callboard.calls.explaining.ANYTHING` as its input, the arguments are left open.
+        """
+        from callboard.calls.explaining import explain  # noqa: PLC0415 - not on the way of a call
+
+        options = merged(self._defaults, execution or _NOTHING)
+        return await explain(self._ports, self.snapshot, tool, input, options, self._catalog.owner(tool))
 
     def export(
         self,
