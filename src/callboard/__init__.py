@@ -1,5 +1,6 @@
 """Callboard: one registry and one gate in front of every tool of an LLM agent."""
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from callboard.types import Abort, Approver, Principal, ToolContext, ToolResult
 
 __version__ = "0.1.0"
+
+# What Callboard logs goes where the application sends it, and nowhere by itself.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # name -> room: imported at the first look, so that `import callboard` costs nothing
 _ROOMS = {

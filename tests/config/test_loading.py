@@ -116,7 +116,7 @@ def test_a_configuration_cant_be_changed() -> None:
 def test_a_misspelt_key_is_named_with_the_closest_and_the_legal_ones(tmp_path: Path) -> None:
     assert failing(tmp_path, 'tols = ["a:b"]') == (
         "callboard.toml: tols: there is no such key; did you mean 'tools'? "
-        "(the keys here are tools, policy, models, profiles, state, store, limits)"
+        "(the keys here are tools, policy, models, profiles, state, store, limits, telemetry)"
     )
     assert failing(tmp_path, "[models.fast]\nmodel = 'x'\nbase_ulr = 'y'") == (
         "callboard.toml: models.fast.base_ulr: there is no such key; did you mean 'base_url'? "

@@ -11,7 +11,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 from callboard import __version__
 from callboard.cli import calls, checking, explaining, exporting, pruning, records, run, tools
 from callboard.cli.exits import FAILED, STOPPED, USAGE
-from callboard.cli.output import debugging, print_error
+from callboard.cli.output import debugging, print_error, show_log
 from callboard.errors import CallboardError, ConfigError, ModelError
 
 _EXITS = """\
@@ -85,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an odd encoding never ends a run
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if debugging():
+        show_log()
     try:
         done = app(words)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import sys
 import traceback
@@ -87,6 +88,11 @@ def print_error(error: BaseException | str, hint: str | None = None) -> None:
         sys.stderr.flush()
 
 
+def show_log() -> None:
+    """Have what Callboard logs written to standard error."""
+    logging.basicConfig(stream=sys.stderr, format="%(name)s: %(levelname)s: %(message)s")
+
+
 def debugging() -> bool:
-    """Whether CALLBOARD_DEBUG asks for tracebacks."""
+    """Whether CALLBOARD_DEBUG asks for tracebacks and for the log."""
     return os.environ.get("CALLBOARD_DEBUG", "") not in {"", "0"}

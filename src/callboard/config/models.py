@@ -109,6 +109,18 @@ class Limits(Table):
     call_seconds: Annotated[float, Field(gt=0, le=LONGEST)] | None = None
 
 
+class Telemetry(Table):
+    """What is told to OpenTelemetry.
+
+    Attributes:
+        spans: runs, model turns and calls are spans of the process's own tracer provider.
+        content: the spans of calls carry their arguments and results.
+    """
+
+    spans: bool = False
+    content: bool = False
+
+
 class Config(Table):
     """All of `callboard.toml`, with the files of `profiles/` read in.
 
@@ -124,6 +136,7 @@ class Config(Table):
     state: State = State()
     store: StoreTable = StoreTable()
     limits: Limits = Limits()
+    telemetry: Telemetry = Telemetry()
 
     _path: Path | None = PrivateAttr(default=None)
     _folder: Path | None = PrivateAttr(default=None)

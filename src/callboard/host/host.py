@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from callboard.builtin.files import Workspace, file_tools
 from callboard.builtin.results import result_tools
@@ -28,12 +28,17 @@ from callboard.host.registry import RecordedRegistry
 from callboard.host.result import RunResult
 from callboard.host.results import Results
 from callboard.host.running import Order, Surroundings, execute
-from callboard.models import Choice, Model, choose, open_model
+from callboard.models import Choice, Model, TracedModel, choose, open_model
 from callboard.policy import Authorize
 from callboard.registry import ToolRegistry, Toolset
 from callboard.store import Retention, open_store
 from callboard.store.store import Store
 from callboard.types import Abort, Approver, ExecutionOptions, Principal, Secrets
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+    from callboard.telemetry import Spans
 
 FILES = "builtin.files"  # the owner of the workspace's tools
 RESULTS = "builtin.results"  # the owner of what reads on in large results
@@ -63,6 +68,8 @@ class Host:
         approver: is asked where a run has none of its own; without one, what asks is denied.
         authorize: decides about every call, instead of the configuration's `[policy]`.
         secrets, injected: what tools get that no model sees, see `ToolRegistry`.
+        tracer: makes OpenTelemetry spans of runs, model turns and calls; None: the process's own, where
+            the configuration's `[telemetry]` asks for spans, else none are made.
 
     Raises:
         ConfigError: on entering: the configuration, or a tool that it names, can't be used.
@@ -78,12 +85,15 @@ class Host:
         authorize: Authorize | None = None,
         secrets: Secrets | None = None,
         injected: Mapping[str, Any] | None = None,
+        tracer: "Tracer | None" = None,
     ) -> None:
         self.config = config if isinstance(config, Config) else load(config)
         self._approver = approver
         self._given = tuple(tools)
         self._supplies: dict[str, Any] = {"secrets": secrets, "injected": injected}
         self._authorize = authorize or HostPolicy(self.config.policy)
+        self._tracer = tracer
+        self._spans: Spans | None = None
         self._workspaces: dict[Path, Workspace] = {}
         self._models: dict[str, Model] = {}
         self._store: Store | None = None
@@ -96,6 +106,7 @@ class Host:
 
     async def __aenter__(self) -> Self:
         """Load the tools."""
+        self._spans = self._traced()
         try:
             self._registry = self._loaded()
         except BaseException:
@@ -214,6 +225,7 @@ class Host:
             execution=execution,
             abort=abort,
             publish=handle.publish,
+            spans=self._spans,
         )
         task = asyncio.create_task(execute(order, around), name=f"run {handle.id}")
         handle.follow(task)
@@ -274,6 +286,13 @@ class Host:
             deadline=self.config.limits.call_seconds,
         )
 
+    def _traced(self) -> "Spans | None":
+        if self._tracer is None and not self.config.telemetry.spans:
+            return None
+        from callboard.telemetry import Spans, global_tracer  # noqa: PLC0415 - opentelemetry, where it is used
+
+        return Spans(self._tracer or global_tracer(), content=self.config.telemetry.content)
+
     def _loaded(self) -> ToolRegistry:
         registry = RecordedRegistry(
             self._ledger,
@@ -281,6 +300,8 @@ class Host:
             approver=self._approver,
             listeners=[self._ledger],
             blobs=self._results,
+            tracer=None if self._spans is None else self._spans.tracer,
+            trace_content=self.config.telemetry.content,
             execution=ExecutionOptions(
                 deadline=self.config.limits.call_seconds,
                 context=HostContext(self.config.folder),
@@ -307,13 +328,18 @@ class Host:
 
         def opened(name: str | None) -> Model:
             if name is None and not (model is None or isinstance(model, str)):
-                return model
+                return self._watched(model)
             wanted = choice.name if name is None else name
             if wanted not in self._models:
-                self._models[wanted] = open_model(wanted, self.config.models.named)
+                named = self.config.models.named
+                called = named[wanted].model if wanted in named else wanted
+                self._models[wanted] = self._watched(open_model(wanted, named), called)
             return self._models[wanted]
 
         return opened
+
+    def _watched(self, model: Model, called: str | None = None) -> Model:
+        return model if self._spans is None else TracedModel(model, self._spans, called)
 
     def _tools_for(self, folder: Path) -> ToolRegistry:
         if folder == self.config.folder:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from callboard.conversation import Message
 from callboard.errors import CallboardError, StoreError
@@ -22,6 +22,9 @@ from callboard.store import StoredRun
 from callboard.store.store import Store
 from callboard.types import Abort, ExecutionOptions
 from callboard.workflow import Outcome, Run
+
+if TYPE_CHECKING:
+    from callboard.telemetry import Spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class Surroundings:
     execution: ExecutionOptions
     abort: Abort
     publish: Callable[[RunEvent], None]
+    spans: "Spans | None" = None
 
 
 async def execute(order: Order, around: Surroundings) -> RunResult:
@@ -106,6 +110,7 @@ async def _driven(order: Order, around: Surroundings, troubles: Sequence[StoreEr
         execution=around.execution,
         abort=around.abort,
         models=around.open_model,
+        spans=around.spans,
     )
     try:
         outcome = await run_loop(order.profile, order.prompt, run, order.conversation)

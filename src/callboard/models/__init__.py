@@ -3,6 +3,7 @@
 from callboard.models.choose import Choice, choose
 from callboard.models.model import Dialect, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefinition
 from callboard.models.opening import open_model
+from callboard.models.traced import TracedModel
 
 __all__ = [
     "Choice",
@@ -12,6 +13,7 @@ __all__ = [
     "ModelRequest",
     "OnDelta",
     "ToolDefinition",
+    "TracedModel",
     "choose",
     "open_model",
 ]

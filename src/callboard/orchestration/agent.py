@@ -142,7 +142,7 @@ class Conversation:
             ],
             f"calls of {agent.path}",
         )
-        return Workflow(f"agent {agent.path}", [ask, act], salvage="text")
+        return Workflow(f"agent {agent.path}", [ask, act], salvage="text", agent=agent.path)
 
     async def ask(self, state: AgentState, ctx: Context) -> Mapping[str, Any]:
         """One request to the model, as one step."""

@@ -1,6 +1,7 @@
 """A span around a piece of work, and what the GenAI conventions call its attributes."""
 
 from contextvars import Token
+from importlib.metadata import version
 from types import TracebackType
 from typing import Self
 
@@ -11,8 +12,6 @@ from opentelemetry.util.types import AttributeValue
 # As in version 1.43 of the semantic conventions; they are data here, so that the API alone is enough.
 OPERATION = "gen_ai.operation.name"
 AGENT = "gen_ai.agent.name"
-CONVERSATION = "gen_ai.conversation.id"
-WORKFLOW = "gen_ai.workflow.name"
 TOOL = "gen_ai.tool.name"
 TOOL_TYPE = "gen_ai.tool.type"
 CALL_ID = "gen_ai.tool.call.id"
@@ -23,9 +22,9 @@ ERROR_TYPE = "error.type"
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 
 
-def global_tracer(version: str) -> Tracer:
+def global_tracer() -> Tracer:
     """Callboard's tracer of the provider that the process has configured, or will."""
-    return get_tracer("callboard", version)
+    return get_tracer("callboard", version("callboard"))
 
 
 class Open:
@@ -66,7 +65,10 @@ class Open:
             detach(self._token)
         if error is not None and not self._failed:  # nobody has said why
             code = getattr(error, "code", None)
-            self.fail(code if isinstance(code, str) else type(error).__name__, "")
+            if isinstance(code, str):
+                self.fail(code, str(error))  # one of ours: written to be read
+            else:
+                self.fail(type(error).__name__, "")
         self.span.end()
 
 
@@ -79,7 +81,7 @@ class Spans:
     """
 
     def __init__(self, tracer: Tracer, *, content: bool = False) -> None:
-        self._tracer = tracer
+        self.tracer = tracer
         self.content = content
 
     def open(
@@ -93,7 +95,7 @@ class Spans:
         """A span named by its operation and what it is about; use it as a context manager."""
         given = {name: value for name, value in attributes.items() if value is not None}
         return Open(
-            self._tracer.start_span(
+            self.tracer.start_span(
                 f"{operation} {about}",
                 kind=_KINDS[kind],
                 attributes={OPERATION: operation, **given},

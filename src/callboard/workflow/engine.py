@@ -15,6 +15,7 @@ from callboard.workflow.recorded import recalled, settled, to_text
 from callboard.workflow.run import Child, Run, Tools
 from callboard.workflow.stops import Deadline, bounded
 from callboard.workflow.tools import PATIENCE
+from callboard.workflow.tracing import opened, tell
 
 # Seconds that children get to end when their run does.
 _REAP = PATIENCE + 1.0
@@ -97,6 +98,15 @@ async def enter(workflow: Workflow[Any, Any], state: Any, budget: Budget, run: R
 
 
 async def _drive(engine: WorkflowEngine[S, R], state: S, run: Run) -> Outcome:
+    if run.spans is None:
+        return await _ended(engine, state, run)
+    with opened(engine.workflow, run, run.spans) as span:
+        outcome = await _ended(engine, state, run)
+        tell(span, outcome)
+        return outcome
+
+
+async def _ended(engine: WorkflowEngine[S, R], state: S, run: Run) -> Outcome:
     drive = _Drive(engine, run)
     run.state = state
     try:

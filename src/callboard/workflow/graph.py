@@ -137,11 +137,13 @@ class Workflow(Generic[S, R]):
         id: for people and events.
         nodes: at least one.
         salvage: the state's key whose value a run still has when it ends otherwise than by deliver.
+        agent: the path of the agent whose conversation it is; None where it is no conversation.
     """
 
     id: str
     nodes: Sequence[Node[S]]
     salvage: str | None = None
+    agent: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what can't work.

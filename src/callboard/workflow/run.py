@@ -17,6 +17,7 @@ from callboard.workflow.stops import Deadline, Stops, WorkClock
 
 if TYPE_CHECKING:
     from callboard.models import Dialect, Model
+    from callboard.telemetry import Spans
     from callboard.tools import Export, RegisteredTool
     from callboard.types import Approver
     from callboard.workflow.outcome import Outcome
@@ -77,6 +78,7 @@ class Run:
         clock: seconds worked, shared by the tree of runs.
         wall: Unix time, for `Context.now` and the events.
         models: opens the model of a name; None is the run's own.
+        spans: makes a span of each workflow and of each agent's conversation; None makes none.
         deadline: where the run's budget ends on the clock.
         parent: the run around a child.
         state: the newest merged state. A child looks at its parent's through `Context.look` only.
@@ -93,6 +95,7 @@ class Run:
     clock: WorkClock = field(default_factory=WorkClock)
     wall: Callable[[], float] = time.time
     models: "Callable[[str | None], Model] | None" = None
+    spans: "Spans | None" = None
     deadline: Deadline | None = None
     parent: "Run | None" = None
     state: Any = None
