@@ -101,6 +101,7 @@ class Watch:
     __slots__ = (
         "_asked",
         "_before",
+        "_clock",
         "_grace",
         "_groups",
         "_open",
@@ -122,6 +123,7 @@ class Watch:
         self.task = task
         self.loop = task.get_loop()
         self.bucket = -1
+        self._clock: Clock | None = None
         self.error: ToolError | None = None
         self.force = False
         self._open = True
@@ -131,11 +133,13 @@ class Watch:
         self._grace: asyncio.TimerHandle | None = None
         self._take_back: Callable[[], None] | None = None
         if deadline is not None:
-            _clock_of(self.loop).arm(self, began_ns / 1e9 + deadline)
+            self._clock = _clock_of(self.loop)
+            self._clock.arm(self, began_ns / 1e9 + deadline)
         if abort is not None:
-            self._take_back = abort.subscribe(self._aborted)
+            self._take_back = abort.subscribe(self)
 
-    def _aborted(self, reason: str) -> None:
+    def __call__(self, reason: str) -> None:
+        """The abort is set."""
         try:
             self.loop.call_soon_threadsafe(self.end, CallCancelled(f"the call was stopped: {reason}"))
         except RuntimeError:  # the loop was closed: the call is over
@@ -172,8 +176,8 @@ class Watch:
     def close(self) -> None:
         """Take the watch down, with the cancellations that were its own."""
         self._open = False
-        if self.bucket >= 0:
-            _clock_of(self.loop).disarm(self)
+        if self._clock is not None:
+            self._clock.disarm(self)
         if self._grace is not None:
             self._grace.cancel()
         if self._take_back is not None:
@@ -235,35 +239,6 @@ def resumed(
     failed: BaseException | None = None
     value: Any = None
     try:
-        value = yield from _driven(work, waiting_for, watch)
-    except BaseException as error:  # noqa: BLE001 - raised below, unless something ended the work
-        failed = error
-    finally:
-        watch.close()
-    try:
-        if watch.caller_cancelled():
-            raise CallerCancelled from failed if isinstance(failed, Ended) else None
-        if isinstance(failed, Ended):
-            failed.error.__cause__ = watch.error
-            raise failed
-        if watch.error is not None:
-            raise Ended(watch.error)
-        if isinstance(failed, asyncio.CancelledError):
-            raise _cancelled_itself() from failed
-        if failed is not None:
-            raise failed
-    finally:
-        del failed, watch  # what was raised holds this frame
-    return value
-
-
-def _cancelled_itself() -> ToolError:
-    return ToolError("the tool cancelled itself", code="tool.cancelled_itself")
-
-
-def _driven(work: Coroutine[Any, Any, Any], waiting_for: Any, watch: Watch) -> Generator[Any, Any, Any]:
-    """Hand what the loop sends on to `work`; close it where it goes on after its grace."""
-    try:
         while True:
             try:
                 sent = yield waiting_for
@@ -278,7 +253,39 @@ def _driven(work: Coroutine[Any, Any, Any], waiting_for: Any, watch: Watch) -> G
             else:
                 waiting_for = work.send(sent)
     except StopIteration as done:
-        return done.value
+        value = done.value
+    except BaseException as error:  # noqa: BLE001 - raised below, unless something ended the work
+        failed = error
+    finally:
+        watch.close()
+    if failed is None and watch.error is None and not watch.caller_cancelled():
+        return value
+    try:
+        raise _verdict(watch, failed)
+    finally:
+        del failed, watch  # what was raised holds this frame
+
+
+def _verdict(watch: Watch, failed: BaseException | None) -> BaseException:
+    """What a call ends with whose work failed, or that was ended from outside."""
+    if watch.caller_cancelled():
+        cancelled = CallerCancelled()
+        cancelled.__cause__ = failed if isinstance(failed, Ended) else None
+        return cancelled
+    if isinstance(failed, Ended):
+        failed.error.__cause__ = watch.error
+        return failed
+    if failed is None or watch.error is not None:
+        return Ended(watch.error or _cancelled_itself())
+    if isinstance(failed, asyncio.CancelledError):
+        itself = _cancelled_itself()
+        itself.__cause__ = failed
+        return itself
+    return failed
+
+
+def _cancelled_itself() -> ToolError:
+    return ToolError("the tool cancelled itself", code="tool.cancelled_itself")
 
 
 def _closed(work: Coroutine[Any, Any, Any]) -> None:
@@ -289,7 +296,7 @@ def _closed(work: Coroutine[Any, Any, Any]) -> None:
 
 
 _LEAVES_GROUP = asyncio.TaskGroup.__aexit__.__code__
-_DRIVES = _driven.__code__
+_DRIVES = resumed.__code__
 
 
 def _group_that_keeps(work: Any) -> Any:
