@@ -4,7 +4,10 @@ import logging
 import threading
 from asyncio import CancelledError
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import count
+from weakref import WeakSet
 
 from callboard.events import (
     CallEvent,
@@ -18,6 +21,8 @@ from callboard.events import (
 from callboard.types import ExecutionOptions
 from callboard.workers import renewed_after_fork
 
+_logs: WeakSet["CallLog"] = WeakSet()
+_everywhere: list[Listener] = []
 LARGE = 4_096  # characters of a fact that count against the log's size
 _log = logging.getLogger("callboard.registry")
 
@@ -45,7 +50,8 @@ class CallLog:
         self._emitted = 0
         self._large = 0  # characters of large facts, at most
         self._max_bytes = max_bytes
-        self._listeners = listeners
+        self._listeners = (*listeners, *_everywhere)
+        _logs.add(self)
         self.renew()
         renewed_after_fork(self)
 
@@ -66,6 +72,14 @@ class CallLog:
                 _log.exception("a listener failed")
         if options.diagnostics is not None or options.logger is not None:
             _tell(event, options)
+
+    def tell(self, listener: Listener) -> None:
+        """Let one more hear of all that follows."""
+        self._listeners = (*self._listeners, listener)
+
+    def leave(self, listener: Listener) -> None:
+        """Take it out again."""
+        self._listeners = tuple(one for one in self._listeners if one is not listener)
 
     @property
     def dropped(self) -> int:
@@ -89,6 +103,20 @@ class CallLog:
                     break
                 self._kept.popleft()
                 self._large -= given_up
+
+
+@contextmanager
+def listening(listener: Listener) -> Generator[None]:
+    """Hear of every call in this process for a while: of registries that are there, and that are made."""
+    _everywhere.append(listener)
+    for log in tuple(_logs):
+        log.tell(listener)
+    try:
+        yield
+    finally:
+        _everywhere.remove(listener)
+        for log in tuple(_logs):
+            log.leave(listener)
 
 
 def _size(event: CallEvent) -> int:
