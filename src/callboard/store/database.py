@@ -3,16 +3,18 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from callboard.errors import StoreError
+
+Done = TypeVar("Done")
 
 PATIENCE = 10.0  # seconds for which a file that another process holds is waited for
 # SQLite waits in short stretches: between them Python hears signals, such as the second Ctrl-C
@@ -73,6 +75,7 @@ class Database:
         )
         event.listen(self._engine, "connect", _prepare)
         event.listen(self._engine, "begin", _begin)
+        self._writer: sa.Connection | None = None  # kept: to check one out costs as much as a short write
 
     @contextmanager
     def read(self) -> Generator[sa.Connection]:
@@ -91,10 +94,11 @@ class Database:
         Raises:
             StoreError: when SQLite refuses, or a value is no JSON.
         """
-        with self._turn, self._explained(), self._engine.connect() as connection:
-            writing = connection.execution_options(callboard_write=True)
-            with writing.begin():
-                yield writing
+        with self._turn, self._explained():
+            if self._writer is None:
+                self._writer = self._engine.connect().execution_options(callboard_write=True)
+            with self._writer.begin():
+                yield self._writer
 
     def file_size(self) -> int:
         """Bytes of the file, with what has not been folded into it."""
@@ -117,7 +121,10 @@ class Database:
     def give_back(self, pages: int) -> bool:
         """Shorten the file by so many free pages; returns whether more are free."""
         with self._turn, self._explained(), self._engine.connect() as connection:
-            connection.exec_driver_sql(f"PRAGMA incremental_vacuum({pages})").fetchall()
+            driver: Any = connection.connection.driver_connection
+            driver.cursor().executescript(
+                f"PRAGMA incremental_vacuum({pages})"
+            )  # `execute` would do one page
             return _figure(connection, "freelist_count") > 0
 
     def rewrite(self) -> None:
@@ -133,6 +140,10 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; the write-ahead log is folded into the file."""
+        with self._turn:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
         self._engine.dispose()
 
     @contextmanager
@@ -174,14 +185,21 @@ class _Cursor(sqlite3.Cursor):
     """Tries again while another process holds the file."""
 
     def execute(self, *statement: Any) -> Self:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return super().execute(*statement)
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise
-            time.sleep(_BREATH)
+        return _patiently(lambda: super(_Cursor, self).execute(*statement))
+
+    def executescript(self, sql_script: str) -> Self:
+        return _patiently(lambda: super(_Cursor, self).executescript(sql_script))
+
+
+def _patiently(work: Callable[[], Done]) -> Done:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_BREATH)
 
 
 def _prepare(connection: Any, _record: Any) -> None:
