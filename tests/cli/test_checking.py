@@ -1,8 +1,10 @@
 """`callboard tools check`: what works, what does not and why, and what models would see."""
 
 import json
+import re
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,23 +63,32 @@ def test_each_tool_is_shown_as_each_dialect_sees_it(file: Path, capsys: pytest.C
         "Add two numbers.",
         [],
     )
-    assert set(add["schemas"]) == {"openai", "anthropic", "mcp"}
+    assert set(add["schemas"]) == {"openai", "anthropic", "gemini", "mcp"}
+    assert add["place"].endswith("mytools.py:8")
+    assert add["sample"] == {"a": 1, "b": 1}
+    assert add["tokens"] == 70
     assert add["schemas"]["openai"]["function"]["strict"] is True
     assert add["schemas"]["anthropic"]["input_schema"]["required"] == ["a", "b"]
     assert far["warnings"] == [
         f"models see it as {far['schemas']['mcp']['name']!r}",
         "it has no description: a model would not know what it is for",
         "without a description: d",
+        'it says no mode, so it is a write, and its calls may ask: mode="read" if it changes nothing',
+        "admits any key: d",
         (
-            "models of OpenAI may send arguments that are then refused: its schema is beyond strict mode: "
-            "'d' admits any key; declare the keys, as a dataclass, model or TypedDict does"
+            "openai: its schema is beyond strict mode: 'd' admits any key; declare the keys, as a dataclass, "
+            "model or TypedDict does [schema.not_strict]"
         ),
     ]
 
 
 def test_the_report_for_people_ends_with_the_count(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = checked(file, capsys)
-    assert said.startswith("add (read)\n  Add two numbers.\n  openai     {")
+    assert re.match(
+        r"add \(read, about [0-9]+ tokens\)  .*mytools.py:8\n  Add two numbers.\n  schema     {", said
+    )
+    assert "\n  openai     the same, strict\n  anthropic  the same\n  gemini     the same\n" in said
+    assert """\n  sample     callboard tools call add '{"a": 1, "b": 1}'\n""" in said
     assert "  warning    without a description: d\n" in said
     assert said.endswith("2 tools, 0 errors\n")
 
@@ -87,8 +98,8 @@ def test_a_tool_that_cant_work_is_named_and_the_others_are_checked(
 ) -> None:
     file.write_text(GOOD + "\n@tool\ndef move(**more: int) -> None: ...\n")
     said = checked(file, capsys, code=1)
-    assert "add (read)" in said
-    assert "error: move: tool 'move', parameter **more:" in said
+    assert "add (read" in said
+    assert re.search(r"error: .*mytools.py:[0-9]+: move: tool 'move', parameter \*\*more:", said)
     assert said.endswith("2 tools, 1 error\n")
 
 
@@ -132,8 +143,8 @@ def test_what_a_module_holds_is_checked_as_the_configuration_names_it(
         "toolset = Toolset('set', [tool(name='two')(plain)], prefix='set')\n"
     )
     monkeypatch.chdir(tmp_path)
-    assert checked(Path(f"{module}:plain"), capsys).startswith("plain (write)\n  Give one.\n")
-    assert checked(Path(f"{module}:toolset"), capsys).startswith("set-two (write)\n")
+    assert checked(Path(f"{module}:plain"), capsys).startswith("plain (write, about ")
+    assert checked(Path(f"{module}:toolset"), capsys).startswith("set-two (write, about ")
     said = checked(Path(f"{module}:plian"), capsys, code=1)
     assert f"error: {module}:plian: {module!r} has no 'plian'; did you mean 'plain'?\nhint: " in said
 
@@ -187,3 +198,102 @@ def test_an_option_that_the_decorator_does_not_have_is_told_with_those_that_it_h
     said = checked(path, capsys, code=1)
     assert "misspelt.py:3: UnknownOption: @tool has no option 'moode'; did you mean 'mode'?" in said
     assert "the options are: name, description, mode" in said
+
+
+ODD = '''
+from typing import Annotated, Any
+from pydantic import BaseModel, Field
+from callboard import tool, ToolRegistry
+
+class Chain(BaseModel):
+    next: "Chain | None"
+
+@tool(mode="read")
+def look(text: str, code: Annotated[str, Field(max_length=3, examples=["abc"])]) -> str:
+    """Look."""
+    return text
+
+@tool()
+def store(count: Annotated[int, Field(gt=2)]):
+    """Store."""
+
+@tool(mode="read", agents=["scout"])
+def chain(chain: Chain) -> None:
+    """Chain."""
+
+def even(value: int) -> int:
+    if value != 44:
+        raise ValueError("not that")
+    return value
+
+@tool(mode="read", parse_input=even)
+def narrow(value: int) -> None:
+    """Narrow."""
+'''
+
+
+def warned(report: dict[str, Any], name: str) -> list[str]:
+    (found,) = (tool for tool in report["tools"] if tool["id"] == name)
+    warnings: list[str] = found["warnings"]
+    return warnings
+
+
+def test_what_would_surprise_an_author_is_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "odd.py"
+    file.write_text(ODD)
+    assert main(["tools", "check", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert "texts of any length: text; Field(max_length=...) would say where it ends" in warned(
+        report, "look"
+    )
+    assert any(
+        line.startswith("openai: its schema is beyond strict mode: 'code'") for line in warned(report, "look")
+    )
+    assert "its result is undeclared: what it returns is not checked" in warned(report, "store")
+    assert any(line.startswith("it says no mode, so it is a write") for line in warned(report, "store"))
+    assert warned(report, "chain")[0] == (
+        "left out for gemini: 'Chain' contains itself in a part that a call can't leave out "
+        "[schema.recursive_unsupported]"
+    )
+    assert [tool["sample"] for tool in report["tools"]] == [
+        {"text": "text", "code": "abc"},
+        {"count": 3},
+        {"chain": {"next": None}},
+        None,
+    ]
+
+
+def test_only_what_differs_is_shown_for_each_dialect_and_all_of_it_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "odd.py"
+    file.write_text(ODD)
+    said = checked(file, capsys)
+    assert (
+        "  gemini     differs\n"
+        "             - properties.count.exclusiveMinimum: 2\n"
+        "             + properties.count.minimum: 3\n"
+        "  mcp        the same\n"
+    ) in said
+    assert "  gemini     left out\n" in said
+    assert "  sample     none was found: examples in its schema would help\n" in said
+    assert main(["tools", "check", str(file), "--full"]) == 0
+    whole = capsys.readouterr().out
+    assert '  gemini     {"name": "store", "description": "Store.", "parametersJsonSchema": {' in whole
+
+
+def test_a_tool_that_takes_much_of_each_request_is_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "large.py"
+    file.write_text(
+        f"from callboard import tool\n@tool(mode='read')\ndef f() -> None:\n    '{'word ' * 1000}'\n"
+    )
+    assert (
+        re.search(r"warning    it takes about [0-9]{3} tokens of each request", checked(file, capsys)) is None
+    )
+    many = ", ".join(f"a{number}: int" for number in range(200))
+    file.write_text(f"from callboard import tool\n@tool(mode='read')\ndef f({many}) -> None:\n    'Do.'\n")
+    assert re.search(r"warning    it takes about [0-9]{4} tokens of each request", checked(file, capsys))

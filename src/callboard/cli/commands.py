@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from callboard import __version__
-from callboard.cli import calls, checking, explaining, exporting, pruning, records, run, tools
+from callboard.cli import calls, checking, definitions, explaining, exporting, pruning, records, run, tools
 from callboard.cli.exits import FAILED, STOPPED, USAGE
 from callboard.cli.output import debugging, print_error, show_log
 from callboard.errors import CallboardError, ConfigError, ModelError
@@ -69,6 +69,7 @@ _tools.command(tools.list_tools, name="list", help_epilogue=tools.LIST_EXAMPLES)
 _tools.command(tools.show_tool, name="show", help_epilogue=tools.SHOW_EXAMPLES)
 _tools.command(tools.call_tool, name="call", help_epilogue=tools.CALL_EXAMPLES + _CALL_EXITS)
 _tools.command(checking.check_file, name="check", help_epilogue=checking.EXAMPLES)
+_tools.command(definitions.export_tools, name="export", help_epilogue=definitions.EXAMPLES)
 _runs.default(records.list_runs)
 _runs.command(records.list_runs, name="list", help_epilogue=records.LIST_EXAMPLES)
 _runs.command(records.show_run, name="show", help_epilogue=records.SHOW_EXAMPLES)

@@ -11,6 +11,7 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from callboard.tools.refs import MAX_INLINED, Schema, TooLarge, pointed
+from callboard.tools.textforms import FORMS
 from callboard.tools.walk import is_dict, is_list
 
 # Keywords that say nothing where the value is of another type.
@@ -49,6 +50,7 @@ _TOLD: Mapping[str, str] = {
     "minProperties": "at least {} keys",
     "multipleOf": "a multiple of {}",
     "pattern": "pattern: {}",
+    "spelling": "such as {}",
     "uniqueItems": "no item twice",
 }
 _PARTS = ("allOf", "anyOf", "oneOf", "enum", "const")
@@ -64,6 +66,7 @@ _LOST = frozenset({
     "unevaluatedProperties",
 })  # fmt: skip
 _LONGEST = 200  # characters of a value that is told
+_SPELLED = {f"^{form.pattern}$": form.example for form in FORMS.values()}
 
 
 class RequiredCycle(Exception):
@@ -237,6 +240,8 @@ class _Writer:
         for key in ("maxItems", "minItems", "maximum", "minimum"):
             if key in given:
                 made[key] = int(given[key]) if key.endswith("Items") else given[key]
+        if given.get("pattern") in _SPELLED:  # ours, and longer than what it says
+            given["spelling"] = _SPELLED[given.pop("pattern")]
         if given.get("format") in FORMATS.get(kind or "", ()):
             made["format"] = given.pop("format")
         for key in _TOLD.keys() & given.keys():
@@ -365,7 +370,7 @@ def _kind(value: Any) -> str:
 
 
 def _tell(told: list[str], key: str, value: Any) -> None:
-    shown = value if isinstance(value, str) and key in {"format", "pattern"} else _json(value)
+    shown = value if isinstance(value, str) and key in {"format", "pattern", "spelling"} else _json(value)
     if key in {"enum", "examples"}:
         shown = ", ".join(_json(each) for each in value)
     text = _TOLD.get(key, "one of: {}").format(shown)
