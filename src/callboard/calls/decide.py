@@ -1,6 +1,5 @@
 """Step 4 of the gate: what policy and people say, and whether it still holds when the call starts."""
 
-import hashlib
 import logging
 from inspect import isawaitable
 from time import monotonic_ns, time_ns
@@ -296,6 +295,8 @@ async def _answer(approver: Approver, request: ApprovalRequest, abort: Abort | N
 
 def _digest(ports: Ports, view: CallView) -> str:
     """What an approval is bound to: this call of this tool, its arguments, principal, agent and policy."""
+    from hashlib import sha256  # noqa: PLC0415 - a call that asks nobody does without it
+
     parts = (
         view.call_key,
         view.tool.id,
@@ -305,4 +306,4 @@ def _digest(ports: Ports, view: CallView) -> str:
         view.agent,
         _epoch(ports),
     )
-    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
+    return sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()

@@ -15,8 +15,7 @@ from callboard.events import CallEvent, DiagnosticContext, Listener
 from callboard.policy import Authorize
 from callboard.registry.log import CallLog
 from callboard.registry.mutations import watch_mutations
-from callboard.tools import Dialect, ErasedTool, Export, RegisteredTool, export, registered
-from callboard.tools.dialects import Refs
+from callboard.tools import ErasedTool, RegisteredTool, registered
 from callboard.types import (
     Abort,
     Approver,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
     from callboard.calls.explaining import Explanation
+    from callboard.tools.dialects import Dialect, Export, Refs
 
 ToolT = TypeVar("ToolT", default=ErasedTool)
 Request = ToolInvocationRequest | tuple[str, Any]
@@ -322,12 +322,12 @@ class ToolRegistry(Generic[ToolT]):
 
     def export(
         self,
-        dialect: Dialect,
+        dialect: "Dialect",
         *,
         execution: ExecutionOptions | None = None,
-        refs: Refs = "keep",
+        refs: "Refs" = "keep",
         strict: bool | None = None,
-    ) -> Export:
+    ) -> "Export":
         """The visible tools for a model of `dialect`; what it can't express is left out, with the reason.
 
         Args:
@@ -338,6 +338,8 @@ class ToolRegistry(Generic[ToolT]):
                 out; False: never.
         """
         visible = self.visible_to(merged(self._defaults, execution or _NOTHING))
+        from callboard.tools import export  # noqa: PLC0415 - not on the way of a call
+
         return export(visible, dialect, refs=refs, strict=strict)
 
     @property

@@ -1,14 +1,30 @@
 """The definition of a tool: `@tool`, its parsers, what is published of it, and its names on the wire."""
 
-from callboard.tools.canonical import canonical
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from callboard.tools.define import Tool, tool
-from callboard.tools.dialects import Dialect, Export, LeftOut, Note, export
 from callboard.tools.entry import ErasedTool, Mode, RegisteredTool
 from callboard.tools.limits import Limit
-from callboard.tools.names import WireNames
 from callboard.tools.needs import Injected, secret
 from callboard.tools.registration import registered
 from callboard.tools.retries import Retries
+
+if TYPE_CHECKING:
+    from callboard.tools.canonical import canonical
+    from callboard.tools.dialects import Dialect, Export, LeftOut, Note, export
+    from callboard.tools.names import WireNames
+
+# name -> module: what a call does not need is imported at the first look
+_LATER = {
+    "Dialect": "dialects",
+    "Export": "dialects",
+    "LeftOut": "dialects",
+    "Note": "dialects",
+    "WireNames": "names",
+    "canonical": "canonical",
+    "export": "dialects",
+}
 
 __all__ = [
     "Dialect",
@@ -29,3 +45,12 @@ __all__ = [
     "secret",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'callboard.tools' has no attribute {name!r}")
+    value = getattr(import_module(f"callboard.tools.{module}"), name)
+    globals()[name] = value
+    return value

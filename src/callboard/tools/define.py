@@ -250,9 +250,10 @@ def nature(function: Any) -> Nature:
             return "generator"
         if inspect.isasyncgenfunction(called):
             return "async generator"
-        if not hasattr(function, "__wrapped__"):
+        wrapped: Any = getattr(function, "__wrapped__", None)
+        if wrapped is None:
             return "plain"
-        function = function.__wrapped__
+        function = wrapped
 
 
 def is_coroutine_function(function: Any) -> bool:

@@ -1,6 +1,5 @@
 """What is shown of a tool: description, JSON Schemas, fingerprint. Made at the first look, then kept."""
 
-import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from threading import Lock
@@ -12,7 +11,6 @@ from pydantic_core import PydanticSerializationError
 
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import Arguments
-from callboard.tools.canonical import canonical_json
 from callboard.tools.docstrings import Described, read_docstring
 from callboard.tools.reasons import reason_of
 from callboard.tools.results import mentions_parts
@@ -136,7 +134,11 @@ class PublishedSignature:
 
 
 def _digest(*parts: Any) -> str:
-    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+    from hashlib import sha256  # noqa: PLC0415 - not on the way of a call
+
+    from callboard.tools.canonical import canonical_json  # noqa: PLC0415 - same
+
+    return sha256(canonical_json(parts).encode()).hexdigest()
 
 
 def output_schema(annotation: Any) -> Schema | None:

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from callboard.errors import RegistrationError
 from callboard.tools.arguments import compile_arguments
@@ -17,7 +17,6 @@ from callboard.tools.own import fitted, own_check, own_parser
 from callboard.tools.published import PublishedSchema, PublishedSignature
 from callboard.tools.results import finish_for
 from callboard.tools.retries import retries_for
-from callboard.tools.schemas import SchemaParser
 from callboard.tools.signature import (
     Signature,
     awaited_result,
@@ -26,6 +25,9 @@ from callboard.tools.signature import (
     yielded_result,
 )
 from callboard.tools.walk import is_mapping
+
+if TYPE_CHECKING:
+    from callboard.tools.schemas import SchemaParser
 
 SourceT = TypeVar("SourceT")
 
@@ -217,7 +219,7 @@ def _input(tool_id: str, made: Tool[Any], signature: Signature, result: Any) -> 
     if options.schema is not None and options.parse_input is not None:
         raise RegistrationError(f"tool {tool_id!r} has a schema and a parse_input", hint="keep one of them")
     if options.schema is not None:
-        schema = SchemaParser(tool_id, options.schema)
+        schema = _schema_parser(tool_id, options.schema)
         _check_takes(tool_id, signature, schema)
         shown = PublishedSchema((tool_id, made.kind), description, doc, schema.schema)
         return _Input(schema.parse, shown, caller(function, signature), is_own=False)
@@ -241,7 +243,13 @@ def _doc(function: object) -> str | None:
     return None if text is None else inspect.cleandoc(text)
 
 
-def _check_takes(tool_id: str, signature: Signature, schema: SchemaParser) -> None:
+def _schema_parser(tool_id: str, schema: Any) -> "SchemaParser":
+    from callboard.tools.schemas import SchemaParser  # noqa: PLC0415 - only tools with a schema need it
+
+    return SchemaParser(tool_id, schema)
+
+
+def _check_takes(tool_id: str, signature: Signature, schema: "SchemaParser") -> None:
     """A function whose tool came with a schema is called by name: it must take what the schema admits."""
     taken = {parameter.name for parameter in signature.parameters}
     required = {each.name for each in signature.parameters if each.default is inspect.Parameter.empty}
@@ -285,7 +293,7 @@ def _from_fields(source: Any) -> RegisteredTool[Any]:
     if get("parse_input") is not None:
         parse, schema = own_parser(get("parse_input")), None
     else:
-        made = SchemaParser(tool_id, get("schema"))
+        made = _schema_parser(tool_id, get("schema"))
         parse, schema = made.parse, made.schema
     finish, run = own_check(tool_id, get("parse_output")), _by_position(tool_id, get("execute"))
     asynchronous, simulate, probe = is_async(get("execute")), get("simulate"), get("probe")
