@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,50 +11,7 @@ from callboard.errors import RegistrationError
 from callboard.registry import Toolset
 from callboard.tools import Limit
 from callboard.types import ExecutionOptions
-from tests.calls.surroundings import BOUND, records, registry
-
-
-class HandTimer:
-    """Time that the test moves."""
-
-    def __init__(self) -> None:
-        self._now = 1_000.0
-        self._due: list[tuple[float, int, Callable[[], object]]] = []
-        self._number = 0
-        self.changed = threading.Condition()
-
-    def now(self) -> float:
-        return self._now
-
-    def call_at(self, when: float, callback: Callable[[], object]) -> Callable[[], None]:
-        with self.changed:
-            self._number += 1
-            entry = (when, self._number, callback)
-            self._due.append(entry)
-            self.changed.notify_all()
-        return lambda: self._due.remove(entry) if entry in self._due else None
-
-    def move(self, seconds: float) -> None:
-        """Let time pass; what is due happens in its order."""
-        until = self._now + seconds
-        while True:
-            due = sorted(entry for entry in self._due if entry[0] <= until)
-            if not due:
-                break
-            self._due.remove(due[0])
-            self._now = max(self._now, due[0][0])
-            due[0][2]()
-        self._now = until
-
-    @property
-    def waiting(self) -> int:
-        return len(self._due)
-
-
-async def settled() -> None:
-    """Let all that can go on without time go on."""
-    for _ in range(20):
-        await asyncio.sleep(0)
+from tests.calls.surroundings import BOUND, HandTimer, records, registry, settled
 
 
 def noting(**options: Any) -> tuple[Any, list[int]]:

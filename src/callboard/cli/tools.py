@@ -79,8 +79,35 @@ def described(tool: "RegisteredTool") -> dict[str, Any]:
         "description": tool.description,
         "parameters": tool.input_schema,
         "result": tool.output_schema,
+        "calls": treated(tool),
         "fingerprint": tool.fingerprint,
     }
+
+
+def treated(tool: "RegisteredTool") -> dict[str, Any]:
+    """How the calls of a tool are treated, as far as it asks for something."""
+    turn, retries = tool.turn, tool.retries
+    pace = None if turn is None else turn.pace
+    made = {
+        "at_once": None if turn is None or turn.places is None else turn.places._asdict(),
+        "rate": None if pace is None else pace._asdict(),
+        "retries": None if retries is None else retries.times,
+        "idempotent": tool.idempotent or None,
+        "probe": tool.probe is not None or None,
+    }
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def told(tool: "RegisteredTool") -> list[str]:
+    """The same in words, a line for each."""
+    lines = [] if tool.turn is None else [f"limit: {tool.turn}"]
+    if tool.retries is not None:
+        lines.append(f"retries: {tool.retries.times} after a first try that failed")
+    if tool.idempotent:
+        lines.append("idempotent: a second execution of the same call changes nothing")
+    if tool.probe is not None:
+        lines.append("probe: it can tell whether a write took place")
+    return ["", *lines] if lines else []
 
 
 def show_tool(name: Name, /, *, json: AsJson = False, config: ConfigPath = None) -> int:
@@ -106,6 +133,8 @@ async def _show(name: str, config: "Path | None", *, as_json: bool) -> int:
         if shown[title] is not None:
             print_text(f"\n{title}:")
             print_json(shown[title])
+    for line in told(tool):
+        print_text(line)
     print_text(f"\nfingerprint: {tool.fingerprint}")
     return DONE
 

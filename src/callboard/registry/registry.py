@@ -15,6 +15,7 @@ from callboard.events import CallEvent, DiagnosticContext, Listener
 from callboard.policy import Authorize
 from callboard.registry.log import CallLog
 from callboard.registry.mutations import watch_mutations
+from callboard.registry.retries import with_retries
 from callboard.tools import ErasedTool, RegisteredTool, registered
 from callboard.types import (
     Abort,
@@ -166,7 +167,7 @@ class ToolRegistry(Generic[ToolT]):
         return self.derived().seal()
 
     def _entry(self, tool: Any) -> RegisteredTool:
-        entry = registered(tool)
+        entry = with_retries(registered(tool), self._ports.locks.timer)
         return watch_mutations(entry) if self._debug else entry
 
     # -- calling -------------------------------------------------------------------------------------------

@@ -169,6 +169,8 @@ def _beside(
     """What calls `simulate` or `probe`; behind an own parser there are no arguments by name."""
     if function is None:
         return None, None
+    if not callable(function):
+        raise RegistrationError(f"tool {tool_id!r}: its {what} can't be called", hint="give a function")
     if is_own:
         return _by_position(tool_id, function), ()
     return simulation(tool_id, function, names, what=what)

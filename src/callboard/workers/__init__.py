@@ -1,6 +1,7 @@
 """Where a call runs, and what ends it: threads, deadlines and aborts, its turn."""
 
 from callboard.workers.forks import renewed_after_fork
+from callboard.workers.pauses import paused, paused_in_thread
 from callboard.workers.programs import Finished, run_program
 from callboard.workers.threads import Job, ThreadPool, shared_pool
 from callboard.workers.timer import ThreadTimer, Timer
@@ -19,6 +20,8 @@ __all__ = [
     "cannot_wait",
     "first_step",
     "left_of",
+    "paused",
+    "paused_in_thread",
     "renewed_after_fork",
     "resumed",
     "run_program",
