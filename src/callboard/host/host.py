@@ -302,6 +302,7 @@ class Host:
             blobs=self._results,
             tracer=None if self._spans is None else self._spans.tracer,
             trace_content=self.config.telemetry.content,
+            **self._supplies,
             execution=ExecutionOptions(
                 deadline=self.config.limits.call_seconds,
                 context=HostContext(self.config.folder),

@@ -9,22 +9,21 @@ LONG_LINE = 16  # characters of a line of a secret that is looked for on its own
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&(?:quot|#34);", "'": "&#(?:x27|39);"}
-_SLASHES = r"\\{1,8}"  # up to three escapings on top of each other; bounded, so that the search stays linear
 _PERCENT = "%(?:25){0,2}"
+_SLASH = rf"(?:\\|{_PERCENT}5[Cc])"
+_SLASHES = f"{_SLASH}{{1,8}}"  # of up to three escapings inside each other; bounded: the search stays linear
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ODD = {"+": "(?:[+-]|%2[Bb])", "/": rf"(?:(?:{_SLASHES})?/|_|%2[Ff])"}
 
 
 @lru_cache(maxsize=128)
 def spellings(secret: str) -> tuple[re.Pattern[str], ...]:
-    """What finds a secret, and each long line of it, in a text."""
+    """What finds a secret, without the blanks around it, and each long line of it in a text."""
     whole = secret.strip()
     lines = [line.strip() for line in whole.splitlines()]
-    texts = dict.fromkeys([secret, whole, *(line for line in lines if len(line) >= LONG_LINE)])
-    patterns = [_escaped(text) for text in texts]
-    for text in dict.fromkeys([secret, whole]):
-        data = text.encode("utf-8", "surrogatepass")
-        patterns += [_hex(data), *(_base64(data, before) for before in range(3))]
+    data = whole.encode("utf-8", "surrogatepass")
+    patterns = [_escaped(text) for text in (whole, *(line for line in lines if len(line) >= LONG_LINE))]
+    patterns += [_hex(data), *(_base64(data, before) for before in range(3))]
     return tuple(re.compile(pattern) for pattern in dict.fromkeys(patterns))
 
 
@@ -47,7 +46,7 @@ def _escaped(text: str) -> str:
 
 
 def _run(length: int) -> str:
-    return rf"(?:\\|{_PERCENT}5[Cc]){{{length},{8 * length + 8}}}"
+    return f"{_SLASH}{{{length},{8 * length + 8}}}"
 
 
 def _char(char: str, slashes: str = _SLASHES) -> str:
@@ -55,7 +54,7 @@ def _char(char: str, slashes: str = _SLASHES) -> str:
         return re.escape(char)
     plain = re.escape(char)
     coded = "".join(_PERCENT + _digits(f"{byte:02x}") for byte in char.encode("utf-8", "surrogatepass"))
-    forms = [plain, f"{slashes}(?:{'|'.join([plain, *_named(char)])})", coded]
+    forms = [plain, coded, f"{slashes}(?:{'|'.join([plain, coded, *_named(char)])})"]
     if char == " ":
         forms.append(r"\+")
     if char in _ENTITIES:
@@ -92,11 +91,11 @@ def _base64(data: bytes, before: int) -> str:
     """
     bits = "".join(f"{byte:08b}" for byte in data)
     lead = -8 * before % 6  # bits of `data` that share a character with what stands before it
-    first = f"[{_mixed(bits[:lead], at_end=True)}]" if lead else ""
+    first = _mixed(bits[:lead], at_end=True) if lead else ""
     bits = bits[lead:]
     full = len(bits) // 6 * 6
     middle = "".join(_six(_BASE64[int(bits[i : i + 6], 2)]) for i in range(0, full, 6))
-    last = f"[{_mixed(bits[full:], at_end=False)}]" if bits[full:] else ""
+    last = _mixed(bits[full:], at_end=False) if bits[full:] else ""
     return f"{first}{middle}{last}(?:=|%3[Dd]){{0,2}}"
 
 
@@ -105,10 +104,11 @@ def _six(char: str) -> str:
 
 
 def _mixed(bits: str, *, at_end: bool) -> str:
-    """The characters whose six bits end, or begin, with `bits`, as the inside of a character class."""
+    """Any of the characters whose six bits end, or begin, with `bits`."""
     found = [
         char
         for value, char in enumerate(_BASE64)
         if (f"{value:06b}".endswith(bits) if at_end else f"{value:06b}".startswith(bits))
     ]
-    return "".join({"+": "+\\-", "/": "/_"}.get(char, char) for char in found)
+    plain = "".join(char for char in found if char not in _ODD)
+    return f"(?:{'|'.join([f'[{plain}]', *(_ODD[char] for char in found if char in _ODD)])})"

@@ -1,0 +1,672 @@
+"""Secrets: fetched for an allowed call, delivered to its tool, and kept out of all that is said of it."""
+
+import asyncio
+import base64
+import gc
+import json
+import logging
+import threading
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import pytest
+
+from callboard import Abort, Decision, Principal, ToolContext, ToolError, ToolRegistry, secret, tool
+from callboard.conversation import Image, Resource, Text
+from callboard.errors import Withheld
+from callboard.events import CallProgress, CallStarted, DiagnosticScope, ToolCallRecord
+from callboard.policy import CallView, Verdict
+from callboard.types import ApprovalAnswer, ApprovalRequest, ExecutionOptions, Redaction
+from tests.calls.surroundings import BOUND, code_of, records, registry
+
+KEY = 'sk-"0123\\456/789 é\n+&'
+Token = Annotated[str, secret("TOKEN")]
+
+
+def always(value: Any) -> Callable[[str, Principal | None], Any]:
+    """A source that has one secret for every name."""
+
+    def resolve(_name: str, _principal: Principal | None) -> Any:
+        return value
+
+    return resolve
+
+
+def asking(_: CallView) -> Decision:
+    return Decision("ask")
+
+
+def keys(name: str, principal: Principal | None) -> str | None:
+    """One for each name and user; nothing for those that are called MISSING."""
+    if name == "MISSING":
+        return None
+    return KEY if principal is None else f"{name}-of-{principal.user}-0123456789"
+
+
+def everything(tools: ToolRegistry) -> str:
+    """All that a registry's log holds, as text."""
+    return "\n".join(map(repr, tools.events))
+
+
+@tool(mode="read")
+def show(token: Token, how: str = "plain") -> Any:
+    forms = {
+        "plain": token,
+        "inside": {"headers": [f"Bearer {token}"], token: 1},
+        "json": json.dumps({"token": token}),
+        "base64": base64.b64encode(f"user:{token}".encode()).decode(),
+        "url": f"https://example.org/?key={quote(token)}&x=1",
+        "number": len(token),
+    }
+    return forms[how]
+
+
+@pytest.mark.parametrize("how", ["plain", "inside", "json", "base64", "url"])
+def test_a_result_shows_stars_to_the_model_and_in_the_record_and_its_value_to_the_program(how: str) -> None:
+    tools = registry(show, secrets=keys)
+
+    result = tools.invoke("show", {"how": how})
+
+    assert result.value == show.function(KEY, how)
+    shown = result.text
+    for told in (shown, result.invocation.result or "", everything(tools)):
+        for form in (KEY, json.dumps(KEY)[1:-1], quote(KEY), base64.b64encode(KEY.encode()).decode()[:-4]):
+            assert form not in told
+    assert "***" in shown
+    json.loads(result.invocation.result or "")
+
+
+def test_a_result_without_the_secret_stays_as_it_is() -> None:
+    result = registry(show, secrets=keys).invoke("show", {"how": "number"})
+
+    assert (result.content, result.invocation.result) == (str(len(KEY)), str(len(KEY)))
+
+
+def test_a_number_that_holds_the_secret_becomes_a_text_and_the_record_stays_json() -> None:
+    @tool(mode="read")
+    def account(pin: Token) -> dict[str, Any]:
+        return {"id": int(pin), "other": 7, "text": f"no. {pin}"}
+
+    result = registry(account, secrets=always("123456")).invoke("account")
+
+    assert json.loads(result.invocation.result or "") == {"id": "***", "other": 7, "text": "no. ***"}
+    assert json.loads(result.text) == {"id": "***", "other": 7, "text": "no. ***"}
+
+
+def test_parts_of_content_show_stars_in_their_texts() -> None:
+    @tool(mode="read")
+    def parts(token: Token) -> list[Any]:
+        shown = Text(f"a {token}", metadata={"note": token})
+        return [shown, Resource(f"file:///{token}", text=token), Image(b"picture"), "plain"]
+
+    result = registry(parts, secrets=always("sk-0123456789")).invoke("parts")
+
+    assert "sk-0123456789" not in repr(result.content)
+    assert result.content[0] == Text("a ***", metadata={"note": "***"})
+    assert result.content[2] == Image(b"picture")
+    assert "sk-0123456789" not in (result.invocation.result or "")
+
+
+@pytest.mark.parametrize("size", [99_990, 99_995, 100_000, 250_000])
+def test_a_large_result_is_cut_after_its_secrets_are_taken_out(size: int) -> None:
+    kept: list[str] = []
+
+    class Shelf:
+        def put(self, text: str) -> str:
+            kept.append(text)
+            return "handle"
+
+    @tool(mode="read")
+    def large(token: Token) -> str:
+        return "x" * (size // 2 - 6) + token + "y" * (size // 2)
+
+    result = registry(large, secrets=always("sk-0123456789ab"), blobs=Shelf()).invoke("large")
+
+    for told in (result.text, result.invocation.result or "", *kept):
+        assert "sk-0" not in told
+        assert "89ab" not in told
+
+
+@tool
+def fail(token: Token, how: str) -> str:
+    if how == "text":
+        raise ValueError(f"401 for {token}")
+    if how == "repr":
+        raise KeyError(token)
+    if how == "tool":
+        raise ToolError(f"refused {token}", code=f"X-{token}", hint=f"not {token}")
+    if how == "attributes":
+        error = RuntimeError("refused")
+        error.code, error.hint = f"Y-{token}", f"try {token}"  # type: ignore[attr-defined]
+        raise error
+    if how == "exit":
+        raise SystemExit(f"bad {token}")
+    if how == "chained":
+        try:
+            raise ValueError(token)
+        except ValueError as inner:
+            raise RuntimeError("outer") from inner
+    if how == "cut":
+        raise ValueError("z " * 996 + token)
+    if how == "result":
+        return {token: {1, 2}}  # type: ignore[return-value]
+    raise AssertionError
+
+
+async def failure_of(tools: ToolRegistry, given: Any, *, sync: bool) -> ToolError:
+    try:
+        result = tools.invoke("fail", given) if sync else await tools.invoke_async("fail", given)
+    except ToolError as error:
+        return error
+    raise AssertionError(result)
+
+
+@pytest.mark.parametrize("how", ["text", "repr", "tool", "attributes", "exit", "chained", "cut", "result"])
+async def test_a_failure_tells_no_secret_whatever_the_tool_raises(
+    how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    tools = registry(fail, secrets=always("sk-0123456789ab"))
+
+    for sync in (True, False):
+        with caplog.at_level(logging.DEBUG):
+            error = await failure_of(tools, {"how": how}, sync=sync)
+        told = "".join(traceback.format_exception(error))
+        for text in (str(error), error.code, error.hint or "", told, everything(tools), caplog.text):
+            assert "sk-0" not in text
+            assert "89ab" not in text
+
+
+def test_the_cause_is_a_text_with_class_message_and_traceback() -> None:
+    with pytest.raises(ToolError) as caught:
+        registry(fail, secrets=keys).invoke("fail", {"how": "text"})
+
+    cause = caught.value.__cause__
+    assert isinstance(cause, Withheld)
+    assert str(cause) == "ValueError: 401 for ***"
+    assert "in fail" in cause.__notes__[0]
+    assert "ValueError: 401 for ***" in cause.__notes__[0]
+    assert caught.value.__context__ is None
+
+
+def test_no_frame_of_the_tool_is_left_in_what_is_raised() -> None:
+    with pytest.raises(ToolError) as caught:
+        registry(fail, secrets=keys).invoke("fail", {"how": "text"})
+
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    assert "fail" not in names
+    assert caught.value.__cause__.__traceback__ is None  # type: ignore[union-attr]
+
+
+def test_a_tool_without_secrets_keeps_its_cause() -> None:
+    @tool
+    def plain() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ToolError) as caught:
+        registry(plain, secrets=keys).invoke("plain")
+
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_failing_call_with_a_secret_leaves_no_reference_cycle() -> None:
+    tools = registry(fail, secrets=keys)
+    with pytest.raises(ToolError):
+        tools.invoke("fail", {"how": "text"})
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(ToolError):
+            tools.invoke("fail", {"how": "text"})
+        assert not [each for each in gc.get_objects() if isinstance(each, Withheld)]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        (None, "secret.missing"),
+        ("", "secret.missing"),
+        ("  \n", "secret.missing"),
+        ("12345", "secret.too_short"),
+        ("  12345\n", "secret.too_short"),
+        (123456, "secret.failed"),
+        (b"0123456789", "secret.failed"),
+    ],
+)
+async def test_what_is_no_secret_fails_the_call_before_it_starts(found: Any, code: str) -> None:
+    ran: list[str] = []
+
+    @tool
+    def use(token: Token) -> None:
+        ran.append(token)
+
+    tools = registry(use, secrets=always(found))
+
+    with pytest.raises(ToolError) as caught:
+        tools.invoke("use")
+    assert await code_of(tools.invoke_async("use")) == code
+
+    assert (caught.value.code, ran) == (code, [])
+    assert "'TOKEN'" in str(caught.value)
+    assert "'token'" in str(caught.value)
+    assert caught.value.hint
+    assert "12345" not in everything(tools)
+    record = caught.value.invocation
+    assert (record.status, record.verdict) == ("failed", "allow")
+    assert not [event for event in tools.events if isinstance(event, CallStarted)]
+
+
+def test_a_default_stands_in_for_a_missing_secret() -> None:
+    @tool(mode="read")
+    def use(token: Annotated[str | None, secret("MISSING")] = None) -> bool:
+        return token is None
+
+    assert registry(use, secrets=keys).invoke("use").value is True
+
+
+async def test_a_source_that_fails_is_named_by_its_class_and_one_that_speaks_to_the_model_is_heard() -> None:
+    def broken(*_: Any) -> str:
+        raise OSError("vault password hunter2 was refused")
+
+    async def polite(*_: Any) -> str:
+        raise ToolError("your session is over", code="vault.session", hint="log in again")
+
+    tools = registry(show, secrets=broken)
+    with pytest.raises(ToolError) as caught:
+        await tools.invoke_async("show")
+    assert caught.value.code == "secret.failed"
+    assert "OSError" in str(caught.value)
+    assert "hunter2" not in everything(tools)
+
+    with pytest.raises(ToolError, match="your session is over") as heard:
+        await registry(show, secrets=polite).invoke_async("show")
+    assert (heard.value.code, heard.value.hint) == ("vault.session", "log in again")
+
+
+async def test_nothing_is_fetched_for_a_call_that_is_refused() -> None:
+    asked: list[str] = []
+
+    def resolve(name: str, _: object) -> str:
+        asked.append(name)
+        return KEY
+
+    def deny(_: CallView) -> Decision:
+        return Decision("deny", ("no",))
+
+    class No:
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            return ApprovalAnswer(False, request.digest)
+
+    stopped = Abort()
+    stopped.set()
+    refused = [
+        registry(show, secrets=resolve, authorize=deny).invoke_async("show"),
+        registry(show, secrets=resolve, authorize=asking, approver=No()).invoke_async("show"),
+        registry(show, secrets=resolve).invoke_async("show", {"how": 3, "x": 1}),
+        registry(show, secrets=resolve).invoke_async("show", abort=stopped),
+        registry(show, secrets=resolve).invoke_async("shown"),
+    ]
+    for call in refused:
+        await code_of(call)
+
+    assert asked == []
+
+
+async def test_a_policy_that_changes_while_a_secret_is_fetched_decides_again() -> None:
+    rule: list[Verdict] = ["allow"]
+
+    def by_rule(_: CallView) -> Decision:
+        return Decision(rule[0])
+
+    async def resolve(*_: Any) -> str:
+        await asyncio.sleep(0)
+        rule[0] = "deny"
+        return KEY
+
+    tools = registry(
+        show,
+        secrets=resolve,
+        authorize=by_rule,
+        policy_epoch=lambda: rule[0],
+    )
+
+    assert await code_of(tools.invoke_async("show")) == "permission.denied"
+
+
+async def test_a_slow_source_blocks_no_other_call_and_ends_with_the_deadline() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> str:
+        entered.set()
+        leave.wait(BOUND)
+        return KEY
+
+    async def never(*_: Any) -> str:
+        await asyncio.Event().wait()
+        return KEY
+
+    tools = registry(show, secrets=slow)
+    waiting = asyncio.create_task(tools.invoke_async("show"))
+    while not entered.is_set():
+        await asyncio.sleep(0)  # the loop goes on
+    leave.set()
+    assert (await asyncio.wait_for(waiting, BOUND)).value == KEY
+
+    options = ExecutionOptions(deadline=0.05)
+    assert (
+        await code_of(registry(show, secrets=never).invoke_async("show", execution=options))
+        == "call.deadline"
+    )
+    abort = Abort()
+    ended = asyncio.create_task(registry(show, secrets=never).invoke_async("show", abort=abort))
+    await asyncio.sleep(0)
+    abort.set()
+    assert await code_of(ended) == "call.cancelled"
+
+
+def test_a_sync_call_takes_an_async_source_that_never_waits_and_refuses_one_that_does() -> None:
+    async def at_once(*_: Any) -> str:
+        return KEY
+
+    async def waits(*_: Any) -> str:
+        await asyncio.sleep(0)
+        return KEY
+
+    assert registry(show, secrets=at_once).invoke("show").value == KEY
+    with pytest.raises(ToolError) as caught:
+        registry(show, secrets=waits).invoke("show")
+    assert caught.value.code == "approval.needs_async"
+
+
+async def test_secrets_of_concurrent_calls_never_mix() -> None:
+    @tool
+    async def mine(token: Token, ctx: ToolContext) -> str:
+        await asyncio.sleep(0)
+        ctx.report(token)
+        return token
+
+    @tool
+    def threaded(token: Token, ctx: ToolContext) -> str:
+        ctx.report(token)
+        return token
+
+    tools = registry(mine, threaded, secrets=keys)
+    users = [f"user{number}" for number in range(20)]
+    calls = [
+        tools.invoke_async(name, execution=ExecutionOptions(principal=Principal(user)))
+        for user in users
+        for name in ("mine", "threaded")
+    ]
+
+    results = await asyncio.gather(*calls)
+
+    assert [result.value for result in results] == [
+        f"TOKEN-of-{user}-0123456789" for user in users for _ in "ab"
+    ]
+    assert {result.text for result in results} == {"***"}
+    assert "-of-user" not in everything(tools)
+
+
+async def test_a_batch_redacts_each_call_for_itself() -> None:
+    tools = registry(show, fail, secrets=keys)
+
+    outcomes = await tools.invoke_batch(
+        [("show", {}), ("fail", {"how": "text"}), ("show", {"how": "number"})]
+    )
+
+    assert [outcome.ok for outcome in outcomes] == [True, False, True]
+    assert "***" in outcomes[0].text
+    assert "***" in outcomes[1].text
+    assert "sk-" not in repr(outcomes[1]) + outcomes[0].text + everything(tools)
+
+
+async def test_progress_of_generators_shows_stars() -> None:
+    @tool
+    def steps(token: Token) -> Iterator[dict[str, Any]]:
+        yield {"at": 1, "token": token}
+        yield {"at": 2, "token": token}
+
+    @tool
+    async def stream(token: Token) -> AsyncIterator[str]:
+        yield f"using {token}"
+        yield token
+
+    tools = registry(steps, stream, secrets=keys)
+    tools.invoke("steps")
+    await tools.invoke_async("steps")
+    await tools.invoke_async("stream")
+
+    told = [event.value for event in tools.events if isinstance(event, CallProgress)]
+    assert [json.loads(value) for value in told] == [
+        *([{"at": 1, "token": "***"}, {"at": 2, "token": "***"}] * 2),
+        "using ***",
+        "***",
+    ]
+
+
+def test_what_a_tool_logs_through_its_context_shows_stars(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    def log(token: Token, ctx: ToolContext) -> None:
+        ctx.logger.info(
+            "using %s and %r", token, {"token": token}, extra={"headers": {"auth": token}, "n": 3}
+        )
+        ctx.logger.getChild("inner").warning("again %s", token, stack_info=True)
+        ctx.logger.debug("never %s", token)
+        try:
+            raise ValueError(token)
+        except ValueError:
+            ctx.logger.exception("it failed with %s", token)
+        ctx.logger.error("wrong %d", token)
+
+    logger = logging.getLogger("tests.secrets")
+    with caplog.at_level(logging.INFO, "tests.secrets"):
+        registry(log, secrets=keys).invoke("log", logger=logger)
+
+    messages = [record.getMessage() for record in caplog.records]
+    assert "using *** and {'token': '***'}" in messages
+    assert "again ***" in messages
+    assert "it failed with ***" in messages
+    assert not [message for message in messages if message.startswith("never")]
+    formatted = "\n".join(
+        logging.Formatter().format(record) + repr(vars(record)) for record in caplog.records
+    )
+    assert "sk-" not in formatted
+    assert "ValueError: ***" in formatted
+    first = next(record for record in caplog.records if record.getMessage().startswith("using"))
+    assert (first.headers, first.n, first.funcName) == ({"auth": "***"}, 3, "log")  # type: ignore[attr-defined]
+
+
+def test_options_views_and_diagnostics_never_hold_what_was_delivered() -> None:
+    seen: list[str] = []
+
+    def authorize(view: CallView) -> Decision:
+        seen.append(repr((view, view.options, view.arguments)))
+        return Decision("allow")
+
+    def before(view: CallView) -> None:
+        seen.append(repr(view))
+
+    @tool(debug_steps=["first"])
+    def use(token: Token, ctx: ToolContext) -> str:
+        seen.append(repr(ctx))
+        return token
+
+    def note(*fact: Any) -> None:
+        seen.append(repr(fact))
+
+    scope = DiagnosticScope(note, debug=True, content=frozenset({"metadata", "content"}))
+    tools = registry(use, secrets=keys, authorize=authorize, before=[before])
+    tools.invoke("use", diagnostics=scope)
+
+    assert len(seen) >= 5
+    assert "sk-" not in "".join(seen)
+    assert "sk-" not in repr(ExecutionOptions(injected={"a": KEY}, redaction=_knowing(KEY)))
+
+
+def _knowing(*secrets: str) -> Redaction:
+    redaction = Redaction()
+    for each in secrets:
+        redaction.add(each)
+    return redaction
+
+
+async def test_a_call_inside_a_call_gets_no_secret_of_the_outer_and_shows_none() -> None:
+    asked: list[ApprovalRequest] = []
+
+    class Yes:
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            asked.append(request)
+            return ApprovalAnswer(True, request.digest)
+
+    got: list[Any] = []
+
+    @tool
+    async def inner(text: str, ctx: ToolContext) -> str:
+        got.append((text, dict(ctx.delivered)))
+        ctx.report(text)
+        ctx.logger.warning("inner got %s", text)
+        return f"inner {text}"
+
+    @tool
+    async def outer(token: Token) -> str:
+        return (await tools.invoke_async("inner", {"text": token})).value
+
+    def ask(view: CallView) -> Decision:
+        return Decision("ask" if view.tool_id == "inner" else "allow", (f"because {view.arguments}",))
+
+    tools = registry(inner, outer, secrets=always("sk-0123456789"), approver=Yes(), authorize=ask)
+
+    result = await tools.invoke_async("outer")
+
+    assert result.value == "inner sk-0123456789"
+    assert got == [("sk-0123456789", {})]
+    assert json.loads(asked[0].arguments) == {"text": "***"}
+    assert "sk-0" not in repr(asked) + everything(tools)
+    assert [record.tool_id for record in records(tools)] == ["inner", "outer"]
+
+
+async def test_arguments_that_were_shown_with_stars_can_not_be_edited() -> None:
+    class Editor:
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            return ApprovalAnswer(True, request.digest, arguments=request.arguments)
+
+    ran: list[str] = []
+
+    @tool
+    async def inner(text: str) -> None:
+        ran.append(text)
+
+    @tool
+    async def outer(token: Token) -> str:
+        try:
+            await tools.invoke_async("inner", {"text": token})
+        except ToolError as error:
+            return error.code
+        return "ran"
+
+    def ask(view: CallView) -> Decision:
+        return Decision("ask" if view.tool_id == "inner" else "allow")
+
+    tools = registry(inner, outer, secrets=keys, approver=Editor(), authorize=ask)
+
+    assert (await tools.invoke_async("outer")).value == "approval.redacted"
+    assert ran == []
+
+
+async def test_calls_that_share_a_redaction_keep_each_others_secrets_out() -> None:
+    left: list[str] = []
+
+    @tool
+    def leave(token: Token) -> None:
+        left.append(token)
+
+    @tool(mode="read")
+    def find() -> str:
+        return f"there was {left[-1]}"
+
+    @tool
+    def lose() -> None:
+        raise ValueError(f"lost {left[-1]}")
+
+    tools = registry(leave, find, lose, secrets=keys)
+    shared = ExecutionOptions(redaction=Redaction())
+
+    await tools.invoke_async("leave", execution=shared)
+    assert (await tools.invoke_async("find", execution=shared)).text == "there was ***"
+    with pytest.raises(ToolError, match=r"lost \*\*\*"):
+        await tools.invoke_async("lose", execution=shared)
+    assert (await tools.invoke_async("find")).text == f"there was {KEY}"
+
+
+def test_secrets_that_overlap_leave_nothing_of_each_other() -> None:
+    redaction = _knowing("abcdef", "defghi", "abcdefghij")
+
+    assert redaction.text("x abcdefghi y abcdefghij z abcdef") == "x *** y *** z ***"
+    assert _knowing("aXaXaX").text("aXaXaXaX") == "***"
+
+
+def test_a_long_line_of_a_secret_is_taken_out_on_its_own() -> None:
+    key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nshort\n-----END KEY-----\n"
+
+    shown = _knowing(key).text("the second line is MIIEvQIBADANBgkqhkiG9w0BAQEF, then short")
+
+    assert shown == "the second line is ***, then short"
+
+
+def test_a_secret_that_is_delivered_with_blanks_around_it_is_found_without_them() -> None:
+    @tool(mode="read")
+    def use(token: Token) -> list[Any]:
+        return [token == " sk-0123456789\n", f"<{token.strip()}>"]
+
+    assert registry(use, secrets=always(" sk-0123456789\n")).invoke("use").text == '[true,"<***>"]'
+
+
+def test_a_short_secret_is_refused_by_the_redaction_itself() -> None:
+    with pytest.raises(ValueError, match="6 characters"):
+        Redaction().add("12345")
+    assert not Redaction()
+    assert "sk-" not in repr(_knowing("sk-0123456789"))
+
+
+async def test_a_thread_that_was_left_running_still_logs_stars(caplog: pytest.LogCaptureFixture) -> None:
+    go_on, over = threading.Event(), threading.Event()
+
+    @tool
+    def late(token: Token, ctx: ToolContext) -> None:
+        go_on.wait(BOUND)
+        ctx.logger.warning("late %s", token)
+        ctx.report(token)
+        over.set()
+
+    tools = registry(late, secrets=keys)
+    assert (
+        await code_of(tools.invoke_async("late", execution=ExecutionOptions(deadline=0.05))) == "call.unknown"
+    )
+    go_on.set()
+    while not over.is_set():
+        await asyncio.sleep(0)
+
+    assert [record.getMessage() for record in caplog.records if "late" in record.getMessage()] == ["late ***"]
+    assert "sk-" not in everything(tools)
+
+
+def test_a_lock_and_a_slow_secret_start_in_order() -> None:
+    order: list[str] = []
+
+    def resolve(*_: Any) -> str:
+        order.append("fetched")
+        return KEY
+
+    @tool(serial=True)
+    def use(token: Token) -> None:
+        order.append("ran")
+
+    def listen(event: Any) -> None:
+        order.append("started" if isinstance(event, CallStarted) else type(event).__name__)
+
+    registry(use, secrets=resolve, listeners=[listen]).invoke("use")
+
+    assert order == ["fetched", "started", "ran", ToolCallRecord.__name__]
