@@ -14,7 +14,7 @@ from callboard.cli import main
 from callboard.cli.flags import CALL_STATUSES, RUN_STATUSES
 from callboard.events import CallStatus
 from callboard.host import RunStatus
-from callboard.store import StoredRun, open_store
+from callboard.store import ExportReader, StoredRun, open_store
 from tests.cli.told import Script, main_job
 
 
@@ -170,6 +170,171 @@ def test_calls_are_chosen_by_run_status_tool_and_number(capsys: pytest.CaptureFi
     assert ids("--run", "r1/a") == ["c2"]
 
 
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    return [call["invocation_id"] for call in json.loads(printed(capsys, "calls", "--json", *arguments))]
+
+
+@pytest.fixture
+def various(here: Path) -> None:
+    now = time.time_ns()
+    failed = {"code": "args.invalid", "message": "no", "hint": None}
+    with open_store(here / ".callboard") as store:
+        for number, more in enumerate(
+            (
+                {"principal": ["ada", "acme"], "duration_ns": 600_000_000},
+                {"principal": ["bob", None], "failure": failed, "status": "failed"},
+                {"agent": "main/scout", "simulated": True},
+                {"started_ns": now - 3 * 3600 * 10**9},
+                {"started_ns": now - 60 * 10**9, "tool_id": "write_file"},
+            )
+        ):
+            store.calls.add(record(f"c{number}", **more))
+
+
+@pytest.mark.usefixtures("various")
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ("--user ada", "c0"),
+        ("--tenant acme", "c0"),
+        ("--user bob --code args.invalid,other", "c1"),
+        ("--agent main/scout", "c2"),
+        ("--simulated", "c2"),
+        ("--real", "c4 c3 c1 c0"),
+        ("--slow 500ms", "c0"),
+        ("--slow 1s", ""),
+        ("--since 2h", "c4"),
+        ("--since 1d", "c4 c3"),
+        ("--since 1d --until 1h", "c3"),
+        ("--until 2025-11-30T10:53:21", "c2 c1 c0"),
+        ("--since 2025-12-01", "c4 c3"),
+        ("--tool add,write_file --limit 2", "c4 c3"),
+        ("--before 3", "c1 c0"),
+    ],
+)
+def test_calls_are_found_by(arguments: str, found: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(capsys, *arguments.split()) == found.split()
+    rows = printed_with_notes(capsys, *arguments.split()).splitlines()
+    assert len(rows) == 1 + len(found.split())
+
+
+def printed_with_notes(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["calls", "list", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("various")
+def test_the_next_page_and_what_was_never_recorded_are_said_beside_the_list(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["calls", "--limit", "2"]) == 0
+    assert "there are older ones: --before 4" in capsys.readouterr().err
+    assert main(["calls", "--limit", "5"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["calls", "--tool", "ad", "--code", "nope"]) == 0
+    said = capsys.readouterr().err
+    assert "no call with the tool 'ad' is recorded (there are add, write_file)" in said
+    assert "no call with the code 'nope' is recorded (there are args.invalid)" in said
+
+
+@pytest.mark.usefixtures("recorded")
+def test_one_call_is_shown_with_every_field(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "calls", "show", "c2") == snapshot("""\
+seq:            2
+run:            r1/a
+invocation_id:  c2
+tool_id:        write_file
+kind:           read
+status:         denied
+agent:          main
+started:        2025-11-30 10:53:20
+took:           1.2 ms
+simulated:      false
+code:           permission.denied
+message:        no\\x1b[2J
+arguments:
+{"a":1}
+""")
+    assert json.loads(printed(capsys, "calls", "show", "c2", "--json"))["tool_id"] == "write_file"
+    assert main(["calls", "show", "x"]) == 1
+    assert "there is no call 'x'" in capsys.readouterr().err
+    assert main(["calls", "show", "c"]) == 1
+    assert "several calls begin with 'c'" in capsys.readouterr().err
+
+
+def test_a_large_result_is_shown_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = "line\n" * 50_000
+    with open_store(here / ".callboard") as store:
+        handle = store.blobs.put(json.dumps(whole), run="r1", principal=None)
+        kept = json.dumps({"blob": handle, "length": 300_002}, separators=(",", ":"))
+        store.calls.add(record("c1", result=kept), run="r1/a#1/b")
+        store.calls.add(record("c2", result='{"blob":"mine"}'))
+    assert printed(capsys, "calls", "show", "c1", "--result") == whole
+    assert json.loads(json.loads(printed(capsys, "calls", "show", "c1", "--json"))["result"]) == whole
+    assert printed(capsys, "calls", "show", "c1").endswith("result:\n" + whole)
+    assert printed(capsys, "calls", "show", "c2", "--result") == '{"blob":"mine"}\n'
+
+
+@pytest.mark.usefixtures("recorded")
+def test_runs_are_exported_to_a_pipe_and_to_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "runs", "export").splitlines(keepends=True)
+    assert [value["id"] for kind, value in ExportReader(lines) if kind == "run"] == ["r1", "r2"]
+    assert main(["runs", "export", "r2", "--output", "out.jsonl"]) == 0
+    assert capsys.readouterr() == ("", "note: 3 lines are in out.jsonl\n")
+    file = here / "out.jsonl"
+    assert file.stat().st_mode & 0o777 == 0o600
+    reader = ExportReader(file.read_text().splitlines(keepends=True))
+    assert [value["id"] for _, value in reader] == ["r2"]
+    assert reader.complete
+    told = json.loads(
+        printed(capsys, "runs", "export", "--since", "1970-01-01T00:20", "--output", "o", "--json")
+    )
+    assert told == {"file": "o", "lines": 3, "bytes": (here / "o").stat().st_size}
+    assert sorted(path.name for path in here.iterdir()) == [".callboard", "o", "out.jsonl"]
+
+
+def test_without_a_store_the_export_is_empty_and_whole(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader = ExportReader(printed(capsys, "runs", "export").splitlines(keepends=True))
+    assert (list(reader), reader.complete) == ([], True)
+    assert list(here.iterdir()) == []
+
+
+def test_an_export_that_can_not_be_written_leaves_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "export", "--output", "nowhere/out.jsonl"]) == 2
+    assert "nowhere/out.jsonl: can't be written: No such file" in capsys.readouterr().err
+    (here / "folder").mkdir()
+    assert main(["runs", "export", "--output", "folder"]) == 2
+    assert [path.name for path in here.iterdir()] == ["folder"]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_runs_are_pruned_and_a_rehearsal_deletes_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = printed(capsys, "runs", "prune", "--keep-runs", "1", "--dry-run")
+    assert said.startswith(
+        "r1  would go by keep_runs\n1 runs, 0 calls outside of runs would go; the store has "
+    )
+    assert printed(capsys, "runs").count("\n") == 3
+    told = json.loads(printed(capsys, "runs", "prune", "--keep-runs", "1", "--json"))
+    assert (told["dry_run"], told["runs"], told["calls"]) == (False, [{"id": "r1", "reason": "keep_runs"}], 0)
+    assert [run["id"] for run in json.loads(printed(capsys, "runs", "--json"))] == ["r2"]
+    assert asked(capsys) == ["c3"]
+    (here / "callboard.toml").write_text("[store]\nkeep_days = 30\n")
+    assert "1 runs, 1 calls outside of runs went" in printed(capsys, "runs", "prune")
+
+
+def test_pruning_needs_to_be_told_what_is_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "prune"]) == 2
+    assert "nothing says what is kept: give --keep-days" in capsys.readouterr().err
+    assert printed(capsys, "runs", "prune", "--keep-runs", "1").startswith("0 runs")
+    assert list(here.iterdir()) == []
+
+
 @pytest.mark.usefixtures("recorded")
 def test_calls_of_a_run_that_is_not_there_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     for run in ("nope", "nope/a"):
@@ -187,6 +352,14 @@ def test_calls_of_a_run_that_is_not_there_are_an_error(capsys: pytest.CaptureFix
         (["calls", "--limit", "-1"], "Must be >= 1"),
         (["runs", "list", "--limit", "99999999999999999999"], "Must be <= 1000000"),
         (["calls", "--status", "ok,nonsense"], "there is no status 'nonsense' (there are ok, failed, denied"),
+        (
+            ["calls", "--since", "yesterday"],
+            "'yesterday' is no moment; write it as 2h, 3d (so long ago), 2026",
+        ),
+        (["calls", "--slow", "fast"], "'fast' is not a duration such as 500ms, 90s"),
+        (["runs", "prune", "--max-size", "big"], "'big' is not a size such as 500MB (B, kB"),
+        (["runs", "prune", "--keep-runs", "-1"], "Must be >= 0"),
+        (["runs", "export", "--since", "2026-13-01"], "is no moment"),
         (["runs", "list", "--status", "ok"], "there is no status 'ok' (there are running, completed"),
     ],
 )

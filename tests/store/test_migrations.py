@@ -1,10 +1,12 @@
 """Files of every age: made, upgraded, refused, opened by several at once."""
 
+import json
 import shutil
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -12,6 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import event
 
 from callboard.errors import StoreError
 from callboard.store import CallFilter, RunFilter, StoredRun, open_store
@@ -56,6 +59,66 @@ def test_an_old_file_opens_with_all_that_is_in_it(old: Path, tmp_path: Path) -> 
         assert [step.step_id for step in store.journal.load("r1")] == ["act#1/tool.add.1"]
         store.runs.start(StoredRun(id="r2", profile="loop", started_at=5.0))
         assert store.events.append({**next(store.events.of("r1")), "run": "r2"}) is not None
+
+
+def test_an_older_files_calls_are_found_by_what_their_records_say(tmp_path: Path) -> None:
+    shutil.copy(CORPUS / "0001.db", tmp_path / "callboard.db")
+    with sqlite3.connect(tmp_path / "callboard.db") as connection:
+        (kept,) = connection.execute("SELECT record FROM calls").fetchone()
+        failed = {**json.loads(kept), "failure": {"code": "args.invalid"}, "simulated": True}
+        failed["invocation_id"] = "c2"
+        failed["principal"] = ["bob", "acme"]
+        for name, record in (("c2", json.dumps(failed)), ("c3", "{damaged")):
+            connection.execute(
+                "INSERT INTO calls (invocation_id, tool_id, kind, status, started_ns, duration_ns, record)"
+                " VALUES (?, 'add', 'read', 'failed', 1, 1, ?)",
+                (name, record),
+            )
+    connection.close()
+    with open_store(tmp_path) as store:
+
+        def found(**wanted: Any) -> list[str]:
+            return [call["invocation_id"] for call in store.calls.list(CallFilter(**wanted))]
+
+        assert found(code=("args.invalid",)) == ["c2"]
+        assert found(user="ann") == ["c1"]
+        assert found(tenant="acme", simulated=True) == ["c2"]
+        assert found(simulated=False) == ["c1"]
+        assert found() == ["c3", "c2", "c1"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        CallFilter(code=("x",)),
+        CallFilter(user="x"),
+        CallFilter(tenant="x"),
+        CallFilter(agent="x"),
+        CallFilter(status=("ok",)),
+        CallFilter(tool=("x",)),
+        CallFilter(run="x"),
+        CallFilter(simulated=True),
+    ],
+    ids=str,
+)
+def test_what_is_asked_for_is_found_by_an_index(tmp_path: Path, wanted: CallFilter) -> None:
+    asked: list[str] = []
+    with open_store(tmp_path) as store:
+
+        def note(_c: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+            asked.append(statement)
+            plans.append(parameters)
+
+        plans: list[Any] = []
+        event.listen(sa.Engine, "before_cursor_execute", note)
+        try:
+            store.calls.list(wanted)
+        finally:
+            event.remove(sa.Engine, "before_cursor_execute", note)
+        with sqlite3.connect(store.path) as connection:
+            rows = connection.execute(f"EXPLAIN QUERY PLAN {asked[-1]}", plans[-1]).fetchall()
+        connection.close()
+    assert "USING INDEX" in str(rows)
 
 
 def test_a_file_of_a_newer_callboard_is_refused(tmp_path: Path) -> None:

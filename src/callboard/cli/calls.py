@@ -39,6 +39,7 @@ Examples:
   callboard calls show 8f3c21d0a4b5c6d7-12 --json
 """
 
+_LABELS = {"started_ns": "started", "duration_ns": "took"}
 Column = Literal["tool_id", "agent", "user", "tenant", "code"]
 
 
@@ -211,7 +212,7 @@ def _fields(call: Mapping[str, Any]) -> Iterator[str]:
     for name, value in call.items():
         if name in {"type", "arguments", "result", "failure"} or value is None or value == []:
             continue
-        yield f"{name + ':':<15} {_said(name, value)}"
+        yield f"{_LABELS.get(name, name) + ':':<15} {_said(name, value)}"
     failure: Mapping[str, Any] = call.get("failure") or {}
     for name, value in failure.items():
         if value is not None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -122,9 +122,8 @@ class Database:
         """Shorten the file by so many free pages; returns whether more are free."""
         with self._turn, self._explained(), self._engine.connect() as connection:
             driver: Any = connection.connection.driver_connection
-            driver.cursor().executescript(
-                f"PRAGMA incremental_vacuum({pages})"
-            )  # `execute` would do one page
+            shorten = f"PRAGMA incremental_vacuum({pages})"
+            driver.cursor().executescript(shorten)  # `execute` would give back one page
             return _figure(connection, "freelist_count") > 0
 
     def rewrite(self) -> None:
@@ -184,10 +183,10 @@ class _Connection(sqlite3.Connection):
 class _Cursor(sqlite3.Cursor):
     """Tries again while another process holds the file."""
 
-    def execute(self, *statement: Any) -> Self:
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
         return _patiently(lambda: super(_Cursor, self).execute(*statement))
 
-    def executescript(self, sql_script: str) -> Self:
+    def executescript(self, sql_script: str) -> sqlite3.Cursor:
         return _patiently(lambda: super(_Cursor, self).executescript(sql_script))
 
 
