@@ -29,6 +29,7 @@ from pydantic import TypeAdapter
 CHUNK_NS = 5_000_000
 WARM_UP = 20
 AT_ONCE_ROUNDS = 3
+AT_ONCE_SECONDS = 5.0  # of CPU, after which there is no further round
 FLOOR_TOOLS = 1_000
 
 
@@ -161,7 +162,7 @@ def concurrency(calls: Calls, number: int, runner: asyncio.Runner) -> dict[str, 
     floor = bare(subjects.add_yielding)
     taken: list[float] = []
     ratios: list[float] = []
-    for _ in range(AT_ONCE_ROUNDS):
+    while len(taken) < AT_ONCE_ROUNDS and sum(taken) < AT_ONCE_SECONDS:
         lowest = runner.run(at_once(lambda: floor(subjects.ADD), number))
         taken.append(runner.run(at_once(lambda: calls.awaited("add_yielding", subjects.ADD), number)))
         ratios.append(taken[-1] / lowest)

@@ -64,6 +64,8 @@ def run(command: Sequence[str | Path], limit: float) -> None:
 
 
 def last_word(said: str, code: int) -> str:
-    """The line that says why: the last one, of a traceback as of an installer."""
+    """What says why: all of an installer's reasons, which start with `error:`; else the last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1] if lines else f"exit code {code}"
+    starts = [place for place, line in enumerate(lines) if line.startswith("error:")]
+    reasons = lines[starts[-1] :] if starts else lines[-1:]
+    return " ".join(reasons) or f"exit code {code}"

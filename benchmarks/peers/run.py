@@ -163,12 +163,15 @@ def main() -> int:
     chosen = options(known)
     signal.signal(signal.SIGTERM, interrupted)
     where = machine()
+    found: dict[str, dict[str, Any]] = {}
+    stopped = False
     try:
         with tempfile.TemporaryDirectory() as folder:
-            found = {name: peer(name, Path(folder), chosen) for name in chosen.names}
+            for name in chosen.names:
+                found[name] = peer(name, Path(folder), chosen)
     except KeyboardInterrupt:
-        say("stopped: nothing is left running, and no half-made environment")
-        return STOPPED
+        say("stopped: nothing is left running, and no half-made environment; this is what was measured")
+        stopped = True
     print(f"{where['date']}, {where['command']}")
     print(
         f"Python {where['python']}, pydantic {where['pydantic']}, {where['cpu']}, {where['cores']} cores,",
@@ -179,7 +182,7 @@ def main() -> int:
     if chosen.json is not None:
         chosen.json.write_text(json.dumps({**where, "frameworks": found}, indent=2) + "\n", "utf-8")
         say(f"all figures: {chosen.json}")
-    return 0 if "calls" in found[OURS] else 1
+    return STOPPED if stopped else int("calls" not in found[OURS])
 
 
 if __name__ == "__main__":
