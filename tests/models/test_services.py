@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import re
 import sys
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -50,12 +52,32 @@ def test_a_model_that_is_chosen_for_its_key_is_one_that_the_layer_knows() -> Non
     assert chosen <= known
 
 
+def test_the_docs_list_every_service_with_its_keys_and_its_address() -> None:
+    page = (Path(__file__).parents[2] / "docs/models.md").read_text()
+    table = page.partition("<!-- providers -->")[2].partition("<!-- /providers -->")[0]
+    rows = {
+        cells[1].strip(" `"): cells for cells in (line.split("|") for line in table.strip().splitlines()[2:])
+    }
+    assert sorted(rows) == sorted(SERVICES)
+    for name, (_, _, extra, keys, address, _) in rows.items():
+        service = SERVICES[name]
+        assert extra.strip(" `") == service.extra
+        assert re.findall("[A-Z][A-Z_]+", keys) == list(service.keys)
+        assert ("(" in keys) == (bool(service.keys) and not service.needs_key)
+        assert re.findall("[A-Z]+_[A-Z_]+", address) == ([service.address] if service.address else [])
+        assert ("required" in address, "none" in address) == (
+            service.needs_address,
+            service.address_as is None,
+        )
+
+
 @pytest.mark.parametrize(
     ("variable", "name"),
     [
         ("GEMINI_API_KEY", "google:gemini-3.8-flash"),
         ("MISTRAL_API_KEY", "mistral:mistral-large-latest"),
         ("GROQ_API_KEY", "groq:openai/gpt-oss-120b"),
+        ("GOOGLE_API_KEY", None),
         ("HF_TOKEN", None),
         ("AWS_BEARER_TOKEN_BEDROCK", None),
     ],

@@ -37,7 +37,7 @@ class ModelConfig(Table):
 
     Attributes:
         model: what `--model` takes: ``local``, or ``provider:name``.
-        base_url: where an OpenAI-compatible server listens.
+        base_url: where the provider or server listens.
         api_key_env: the environment variable that holds the key; the key itself is never in the file.
         settings: sent with each request, such as ``{ temperature = 0 }``.
     """

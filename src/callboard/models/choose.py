@@ -38,7 +38,6 @@ def choose(
                 parse(name, named)
             return Choice(name, reason)
     for service in SERVICES.values():
-        variable = next((key for key in service.keys if service.model and environ.get(key)), None)
-        if variable is not None:
-            return Choice(f"{service.name}:{service.model}", f"no model configured, {variable} is set")
+        if service.model and environ.get(service.keys[0]):
+            return Choice(f"{service.name}:{service.model}", f"no model configured, {service.keys[0]} is set")
     return Choice("local", "no model configured, no provider key in the environment")

@@ -90,7 +90,8 @@ def _own(extra: str, module: str, address_as: str | None = "base_url") -> Mappin
     }
 
 
-# In this order, the first whose key is there is chosen where no model is configured.
+# In this order, the first whose key is there is chosen where no model is configured: by the first of its
+# variables only, since others, such as GOOGLE_API_KEY, may be there for something else.
 _ALL = (
     Service(
         "anthropic",
@@ -102,7 +103,7 @@ _ALL = (
     ),
     Service("openai", **_OPENAI, settings=_NOT_KEPT, model="gpt-5.6-terra"),
     Service("openai-chat", **_OPENAI),
-    Service("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), **_GOOGLE, model="gemini-3.8-flash"),
+    Service("google", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), **_GOOGLE, model="gemini-3.8-flash"),
     Service(
         "google-cloud",
         **_GOOGLE,
