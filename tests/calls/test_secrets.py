@@ -18,6 +18,7 @@ from callboard.conversation import Image, Resource, Text
 from callboard.errors import Withheld
 from callboard.events import CallProgress, CallStarted, DiagnosticScope, ToolCallRecord
 from callboard.policy import CallView, Verdict
+from callboard.tools import Retries
 from callboard.types import ApprovalAnswer, ApprovalRequest, ExecutionOptions, Redaction
 from tests.calls.surroundings import BOUND, code_of, records, registry
 
@@ -670,3 +671,16 @@ def test_a_lock_and_a_slow_secret_start_in_order() -> None:
     registry(use, secrets=resolve, listeners=[listen]).invoke("use")
 
     assert order == ["fetched", "started", "ran", ToolCallRecord.__name__]
+
+
+@pytest.mark.parametrize("before", [1_980, 1_990, 1_999])
+async def test_a_try_that_failed_is_told_without_the_secret_even_where_its_text_is_cut(before: int) -> None:
+    @tool(mode="read", retries=Retries(1, wait=0.0))
+    async def flaky(token: Token) -> str:
+        raise OSError(" " * before + token)
+
+    tools = registry(flaky, secrets=always("sk-0123456789abcdef"))
+
+    assert await code_of(tools.invoke_async("flaky")) == "tool.failed"
+    assert [event for event in tools.events if isinstance(event, CallProgress)]
+    assert "sk-" not in everything(tools)

@@ -73,7 +73,7 @@ class _Tried:
                 "try": attempt + 1,
                 "of": self._retries.times + 1,
                 "after": code if isinstance(code, str) else ToolError.code,
-                "error": type(error).__name__ if self._masked else text_of(error),
+                "error": type(error).__name__ if self._masked else text_of(error, context.redaction),
                 "pause_seconds": round(pause, 3),
             }
         )

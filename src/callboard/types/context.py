@@ -41,11 +41,11 @@ class ToolContext:
         "_ended",
         "_options",
         "_over",
-        "_redaction",
         "_report",
         "call_key",
         "delivered",
         "invocation_id",
+        "redaction",
     )
 
     def __init__(
@@ -56,9 +56,9 @@ class ToolContext:
         report: Callable[..., None],
     ) -> None:
         self._options = options
-        self._redaction = options.redaction
         self._report = report
         self.delivered = _NOTHING  # to parameters that no model sees, by name
+        self.redaction = options.redaction  # keeps secrets out of what is said of the call
         self.invocation_id = invocation_id
         self.call_key = call_key
         self._abort: Abort | None = None
@@ -85,14 +85,14 @@ class ToolContext:
     def deliver(self, values: Mapping[str, Any], redaction: Redaction | None) -> None:
         """Take what fills in the call's own parameters, and what keeps it out of reports and logs."""
         self.delivered = values
-        self._redaction = redaction
+        self.redaction = redaction
         self._report = partial(self._report, redaction=redaction)
 
     @property
     def logger(self) -> logging.Logger:
         """The call's logger, else that of Callboard's tools; what was delivered as a secret is not logged."""
         logger = self._options.logger or _silent
-        return RedactingLogger(logger, self._redaction) if self._redaction else logger
+        return RedactingLogger(logger, self.redaction) if self.redaction else logger
 
     @property
     def principal(self) -> Principal | None:
