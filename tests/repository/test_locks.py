@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-LOCKS = ["requirements/dev.txt", "requirements/uv.txt"]
+LOCKS = ["requirements/dev.txt", "requirements/uv.txt", "requirements/bfcl.txt"]
 
 
 def pins(text: str) -> dict[str, tuple[Version, int]]:

@@ -3,33 +3,20 @@
 # pyright: reportUnknownMemberType=false
 
 import json
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from google.genai.types import FunctionDeclaration
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from callboard.errors import RegistrationError
-from callboard.tools import Dialect, RegisteredTool, export, registered
+from callboard.tools import RegisteredTool, export, registered
 from tests.tools.any_schema import names, roots, values
+from tests.tools.legal import HOLDERS, check, schema_of
 
-HOLDERS: dict[Dialect, str] = {
-    "openai": "parameters",
-    "anthropic": "input_schema",
-    "gemini": "parametersJsonSchema",
-    "mcp": "inputSchema",
-}
 # Why a tool may be left out: each is a limit of the provider, told before a request fails.
 KNOWN = {"schema.root_union", "schema.argument_name", "schema.recursive_unsupported", "schema.too_large"}
-# The provider's documentation of what `parametersJsonSchema` may use, less what is never written.
-GEMINI = {
-    "$defs", "$ref", "additionalProperties", "anyOf", "description", "enum", "format", "items", "maxItems",
-    "maximum", "minItems", "minimum", "prefixItems", "properties", "required", "type",
-}  # fmt: skip
 patient = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
@@ -53,53 +40,6 @@ def entry_of(schema: Any, tool_id: str = "given") -> RegisteredTool[Any] | None:
         return None  # a schema that nobody could use: references in circles, no object
 
 
-def schema_of(definition: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
-    schema: dict[str, Any] = definition.get("function", definition)[HOLDERS[dialect]]
-    return schema
-
-
-def nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """All schemas of a rewritten schema, found without the code under test."""
-    if not isinstance(node, dict):
-        return
-    yield node
-    for key, value in node.items():
-        if key in {"properties", "$defs"}:
-            for part in value.values():
-                yield from nodes(part)
-        elif key in {"anyOf", "prefixItems"}:
-            for part in value:
-                yield from nodes(part)
-        elif key in {"items", "additionalProperties"}:
-            yield from nodes(value)
-
-
-def check_gemini(definition: dict[str, Any]) -> None:
-    assert definition.keys() <= {"name", "description", "parametersJsonSchema"}
-    assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}", definition["name"])
-    FunctionDeclaration.model_validate(definition)
-    root = definition["parametersJsonSchema"]
-    assert root["type"] == "object"
-    assert not root.keys() & {"anyOf", "$ref", "enum"}
-    for node in nodes(root):
-        assert node.keys() <= GEMINI
-        assert isinstance(node.get("type", ""), str)
-        assert "$ref" not in node or node.keys() == {"$ref"}
-        assert set(node.get("required", [])) <= node.get("properties", {}).keys()
-        assert all(isinstance(each, str | int | float) and each != "" for each in node.get("enum", []))
-        assert not any(isinstance(each, bool) for each in node.get("enum", []))
-        assert node.get("type") != "array" or "items" in node or "prefixItems" in node
-        assert node.get("anyOf", [{}]) != []
-
-
-def check_root(schema: dict[str, Any], dialect: Dialect) -> None:
-    assert schema["type"] == "object"
-    if dialect != "mcp":
-        assert not schema.keys() & {"anyOf", "oneOf", "allOf", "enum", "not", "$ref"}
-    if dialect == "anthropic":
-        assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in schema.get("properties", {}))
-
-
 def judge(schema: Any, data: st.DataObject) -> None:
     entry, other = entry_of(schema), entry_of({"type": "object"}, "other")
     if entry is None:
@@ -113,9 +53,7 @@ def judge(schema: Any, data: st.DataObject) -> None:
         assert {each.code for each in made.left_out} <= KNOWN
         assert json.dumps(made.definitions) == json.dumps(export([other, entry], dialect).definitions)
         for definition in made.definitions:
-            check_root(schema_of(definition, dialect), dialect)
-            if dialect == "gemini":
-                check_gemini(definition)
+            check(definition, dialect)
         if "given" in ids:
             check_never_narrower(schema, schema_of(made.definitions[0], dialect), data)
 
