@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from callboard import __version__
-from callboard.cli import calls, checking, definitions, explaining, exporting, pruning, records, run, tools
+from callboard.cli import (
+    calls,
+    checking,
+    definitions,
+    explaining,
+    exporting,
+    pruning,
+    records,
+    run,
+    stats,
+    tools,
+)
 from callboard.cli.exits import FAILED, STOPPED, USAGE
 from callboard.cli.output import debugging, print_error, show_log
 from callboard.errors import CallboardError, ConfigError, ModelError
@@ -78,6 +89,7 @@ _runs.command(pruning.prune_runs, name="prune", help_epilogue=pruning.EXAMPLES)
 _calls.default(calls.list_calls)
 _calls.command(calls.list_calls, name="list", help_epilogue=calls.LIST_EXAMPLES)
 _calls.command(calls.show_call, name="show", help_epilogue=calls.SHOW_EXAMPLES)
+_calls.command(stats.call_stats, name="stats", help_epilogue=stats.EXAMPLES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

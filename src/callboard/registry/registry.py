@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 from callboard.calls import BeforeHook, Blobs, Passage, Ports, batch, drive, gate
 from callboard.catalog import Catalog, Snapshot, Toolset
 from callboard.errors import Unavailable
-from callboard.events import CallEvent, DiagnosticContext, Listener
+from callboard.events import CallEvent, DiagnosticContext, Listener, ToolCallRecord
 from callboard.policy import Authorize
 from callboard.registry.log import CallLog
 from callboard.registry.mutations import watch_mutations
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from callboard.calls.explaining import Explanation
     from callboard.tools.dialects import Dialect, Export, Refs
+    from callboard.views import ToolFigures
 
 ToolT = TypeVar("ToolT", default=ErasedTool)
 Request = ToolInvocationRequest | tuple[str, Any]
@@ -357,6 +358,12 @@ class ToolRegistry(Generic[ToolT]):
     def events_dropped(self) -> int:
         """How many facts the log gave up for newer ones."""
         return self._log.dropped
+
+    def metrics(self) -> "list[ToolFigures]":
+        """Figures of the calls that the log still keeps, by tool: how many, how they ended, how long."""
+        from callboard.views.metrics import figures, measure  # noqa: PLC0415 - only where somebody asks
+
+        return figures(measure(event) for event in self._log.kept() if isinstance(event, ToolCallRecord))
 
     def set_diagnostics(self, diagnostics: DiagnosticContext | None) -> None:
         """Report the facts of later calls to another scope; calls in flight keep theirs."""

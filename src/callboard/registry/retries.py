@@ -20,7 +20,7 @@ def with_retries(entry: RegisteredTool, timer: Timer) -> RegisteredTool:
 
     Each further try is told as progress of the call, with what the one before it ended with.
     """
-    run: object = entry.run
+    run: Any = entry.run
     if entry.retries is None or isinstance(run, _Tried):
         return entry
     made = _TriedAsync if entry.is_async else _Tried

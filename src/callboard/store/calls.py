@@ -13,6 +13,7 @@ from callboard.store.rows import CallFilter
 from callboard.store.tables import DAMAGED, calls
 
 _COLUMNS = ("invocation_id", "tool_id", "kind", "status", "agent", "started_ns", "duration_ns")
+_PAGE = 5_000  # rows that are read at once
 _SAID = 50  # different words of a column that are worth naming
 
 
@@ -56,6 +57,18 @@ class Calls:
                 f"several calls begin with {invocation_id!r}", hint="give more characters of the id"
             )
         return call_of(rows[0]) if rows else None
+
+    def measures(self, wanted: CallFilter | None = None) -> Iterator[tuple[str, str, str | None, int, bool]]:
+        """Tool, status, error code, duration in nanoseconds and whether simulated, of each call asked for.
+
+        There may be millions: they are read as they are taken, in no order; `limit` does not count here.
+        """
+        row = calls.c
+        query = sa.select(row.tool_id, row.status, row.code, row.duration_ns, row.simulated)
+        query = query.where(*_conditions(wanted or CallFilter()))
+        with self._database.read() as connection:
+            for tool, status, code, duration, simulated in connection.execute(query).yield_per(_PAGE):
+                yield tool, status, code, duration, bool(simulated)
 
     def words(self, column: Literal["tool_id", "agent", "user", "tenant", "code"]) -> tuple[str, ...]:
         """The words that this column holds, at most 50 of them, for an error that names what there is."""
