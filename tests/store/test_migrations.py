@@ -18,8 +18,8 @@ from sqlalchemy import event
 
 from callboard.errors import StoreError
 from callboard.store import CallFilter, RunFilter, StoredRun, open_store
-from callboard.store.migrate import HEAD
 from callboard.store.tables import metadata
+from callboard.store.version import HEAD
 
 CORPUS = Path(__file__).parent / "corpus"
 

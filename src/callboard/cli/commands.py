@@ -13,6 +13,7 @@ from callboard.cli import (
     calls,
     checking,
     definitions,
+    doctor,
     explaining,
     exporting,
     pruning,
@@ -73,6 +74,7 @@ _calls = _group("calls", "The records of calls; without a command, they are list
 
 app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _RUN_EXITS)
 app.command(explaining.explain, name="explain", help_epilogue=explaining.EXAMPLES + _EXPLAIN_EXITS)
+app.command(doctor.doctor, name="doctor", help_epilogue=doctor.EXAMPLES)
 app.command(_tools)
 app.command(_runs)
 app.command(_calls)

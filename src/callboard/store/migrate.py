@@ -4,8 +4,8 @@ import sqlalchemy as sa
 
 from callboard.errors import StoreError
 from callboard.store.database import Database
+from callboard.store.version import HEAD
 
-HEAD = "0002"
 _SCRIPTS = "callboard.store:migrations"
 
 
