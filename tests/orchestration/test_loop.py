@@ -223,6 +223,23 @@ async def test_a_tool_that_the_model_can_not_be_shown_is_left_out_with_a_notice(
     assert notices[0]["text"].startswith("tool odd: ")
 
 
+@pytest.mark.covers("B18")
+async def test_strict_mode_that_a_tool_asked_for_in_vain_is_a_notice(loop: Any) -> None:
+    @tool(mode="read", strict=True)
+    def search(fields: dict[str, Any]) -> str:
+        return str(fields)
+
+    @tool(mode="read")
+    def look(fields: dict[str, Any]) -> str:
+        return str(fields)
+
+    outcome = await loop([call("search", fields={"any": 1}), text("x")], search, look)
+    assert outcome.status == "completed"
+    notices = [e.data for e in loop.events if e.type == "notice"]
+    assert [(n["code"], n["text"].split(":")[0]) for n in notices] == [("schema.not_strict", "tool search")]
+    assert loop.told() == ["{'any': 1}"]
+
+
 async def test_a_tool_may_not_take_the_name_of_one_of_the_engine_s(loop: Any) -> None:
     @tool
     def finalize() -> str:

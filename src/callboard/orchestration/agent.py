@@ -24,7 +24,7 @@ from callboard.orchestration.history import (
     well_formed,
 )
 from callboard.orchestration.rendering import rendered
-from callboard.tools import Export, export
+from callboard.tools import Export, Note, export
 from callboard.workflow import Context, Json, Node, Tools, Workflow, route
 
 # Rounds in a row with the same calls and the same results, from which on the model is told.
@@ -243,7 +243,7 @@ class Conversation:
                 ],
                 "prose": model.finishes_with_text,
                 "model": model.name,
-                "left_out": [[left.code, f"tool {left.tool_id}: {left.reason}"] for left in shown.left_out],
+                "left_out": _untold(shown, tools),
             }
 
         return await ctx.step("model", turn, about)
@@ -351,6 +351,17 @@ def _meaning(name: str, controls: Export, shown: Export, tools: Tools) -> Json:
         "read": tool is not None and tool.kind == "read",
         "own_parser": tool is not None and tool.own_parser,
     }
+
+
+def _untold(shown: Export, tools: Tools) -> list[list[str]]:
+    """(code, reason) of the tools that are not shown, and of those that wanted strict mode in vain."""
+    wanted = [note for note in shown.notes if note.code == "schema.not_strict" and _wants_strict(note, tools)]
+    return [[each.code, f"tool {each.tool_id}: {each.reason}"] for each in (*shown.left_out, *wanted)]
+
+
+def _wants_strict(note: Note, tools: Tools) -> bool:
+    tool = tools.get(note.tool_id)
+    return tool is not None and tool.strict is True
 
 
 def _definitions(shown: Export) -> list[ToolDefinition]:
