@@ -617,6 +617,78 @@ def test_a_long_line_of_a_secret_is_taken_out_on_its_own() -> None:
     assert shown == "the second line is ***, then short"
 
 
+@pytest.mark.parametrize("length", [32, 40, 900])
+def test_a_long_secret_is_found_where_it_was_cut(length: int) -> None:
+    key = "".join(chr(ord("a") + number % 26) + str(number) for number in range(length))[:length]
+    redaction = _knowing(key)
+
+    assert redaction.text(f"<{key[:20]}… and {key[-18:]}>") == "<***… and ***>"
+    assert redaction.text(f"{key[:16]}{key[-16:]}") == "***"
+    assert redaction.json(json.dumps({key[:20]: key[3:-1]})) == json.dumps({"***": key[3:-1]})
+
+
+def test_a_path_in_an_error_is_cut_without_leaving_a_piece_of_a_secret() -> None:
+    key = "".join(chr(ord("a") + number % 26) + str(number) for number in range(400))
+
+    @tool(mode="read")
+    def odd(token: Token) -> Any:
+        return {token: {1, 2}}
+
+    with pytest.raises(ToolError) as caught:
+        registry(odd, secrets=always(key)).invoke("odd")
+
+    assert caught.value.code == "result.unserialisable"
+    assert "***" in str(caught.value)
+    assert not [n for n in range(0, len(key) - 16, 4) if key[n : n + 16] in str(caught.value)]
+
+
+async def test_what_fails_around_a_call_inside_is_logged_with_stars(caplog: pytest.LogCaptureFixture) -> None:
+    failing = ["policy"]
+
+    def authorize(view: CallView) -> Decision:
+        if view.tool_id == "inner" and failing[0] == "policy":
+            raise ValueError(view.arguments)
+        return Decision("ask" if view.tool_id == "inner" else "allow")
+
+    def before(view: CallView) -> None:
+        if view.tool_id == "inner" and failing[0] == "hook":
+            raise ValueError(view.arguments)
+
+    class Broken:
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            raise ValueError(seen[-1])
+
+    seen: list[str] = []
+
+    @tool
+    async def inner(text: str) -> None: ...
+
+    @tool
+    async def outer(token: Token) -> str:
+        seen.append(token)
+        try:
+            await tools.invoke_async("inner", {"text": token})
+        except ToolError as error:
+            return f"{error.code} {token in ''.join(traceback.format_exception(error))}"
+        return "ran"
+
+    tools = registry(
+        inner,
+        outer,
+        secrets=always("sk-0123456789ab"),
+        authorize=authorize,
+        before=[before],
+        approver=Broken(),
+    )
+    codes = ("permission.policy_failed", "permission.hook_failed", "approval.failed")
+    for part, code in zip(("policy", "hook", "approver"), codes, strict=True):
+        failing[0] = part
+        assert (await tools.invoke_async("outer")).value == f"{code} False"
+
+    assert caplog.text.count("ValueError") >= 3
+    assert "sk-" not in caplog.text
+
+
 def test_a_secret_that_is_delivered_with_blanks_around_it_is_found_without_them() -> None:
     @tool(mode="read")
     def use(token: Token) -> list[Any]:

@@ -16,7 +16,15 @@ from callboard.events import ApprovalAnswered, ApprovalAsked
 from callboard.policy import UNGOVERNED, CallView, Decision
 from callboard.tools.entry import Parsed
 from callboard.tools.reading import read_json, text_of
-from callboard.types import Abort, ApprovalAnswer, ApprovalRequest, Approver, PendingCall
+from callboard.types import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Approver,
+    ExecutionOptions,
+    PendingCall,
+    Redaction,
+    redacting,
+)
 from callboard.workers import cannot_wait, watched
 
 _log = logging.getLogger("callboard.calls")
@@ -44,7 +52,7 @@ def first_word(ports: Ports, view: CallView, parsed: Parsed) -> Any:
     except RISING:
         raise
     except BaseException as error:
-        raise _policy_failed(error) from error
+        raise _policy_failed(error, view.options.redaction) from error
     if type(decided) is not Decision or type(decided.reasons) is not tuple:
         return decided
     for reason in decided.reasons:
@@ -141,11 +149,11 @@ def _epoch(ports: Ports) -> object:
         raise _policy_failed(error) from error
 
 
-def _policy_failed(failure: BaseException) -> Denied:
+def _policy_failed(failure: BaseException, redaction: Redaction | None = None) -> Denied:
     """A policy that raises denies; a denial that it raises itself keeps its words."""
     if isinstance(failure, Denied) and failure.invocation is None:
         return failure
-    _log.warning("the policy failed", exc_info=failure)
+    redacting(_log, redaction).warning("the policy failed", exc_info=failure)
     return Denied(f"the policy failed: {type(failure).__name__}", code="permission.policy_failed")
 
 
@@ -179,7 +187,7 @@ async def _awaited(decided: Any, view: CallView, began_ns: int, *, sync: bool) -
         except RISING:
             raise
         except BaseException as error:
-            raise _policy_failed(error) from error
+            raise _policy_failed(error, options.redaction) from error
     return _checked(decided)
 
 
@@ -229,7 +237,7 @@ async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAn
         ),
         options,
     )
-    answer = await _answer(approver, _request(view, shown, reasons, bound), options.abort)
+    answer = await _answer(approver, _request(view, shown, reasons, bound), options)
     allowed = answer.allowed is True
     ports.emit(
         ApprovalAnswered(
@@ -275,13 +283,13 @@ def _request(view: CallView, shown: str, reasons: tuple[str, ...], bound: str) -
     )
 
 
-async def _answer(approver: Approver, request: ApprovalRequest, abort: Abort | None) -> ApprovalAnswer:
+async def _answer(approver: Approver, request: ApprovalRequest, options: ExecutionOptions) -> ApprovalAnswer:
     try:
-        answer: Any = await watched(as_coroutine(approver.ask(request)), abort)
+        answer: Any = await watched(as_coroutine(approver.ask(request)), options.abort)
     except RISING:
         raise
     except BaseException as error:
-        _log.warning("the approver failed", exc_info=error)
+        redacting(_log, options.redaction).warning("the approver failed", exc_info=error)
         raise Denied(f"the approver failed: {type(error).__name__}", code="approval.failed") from error
     if not isinstance(answer, ApprovalAnswer) or not all(
         isinstance(each, str | None) for each in cast("Any", (answer.reason, answer.by, answer.arguments))

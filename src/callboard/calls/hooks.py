@@ -13,6 +13,7 @@ from callboard.calls.ports import BeforeHook, Ports
 from callboard.errors import Denied, ToolError
 from callboard.policy import CallView
 from callboard.tools.entry import Parsed
+from callboard.types import redacting
 from callboard.workers import cannot_wait, watched
 
 _log = logging.getLogger("callboard.calls")
@@ -35,7 +36,8 @@ async def hooked(ports: Ports, view: CallView, parsed: Parsed, began_ns: int, *,
             if isinstance(error, ToolError) and error.invocation is None:
                 raise  # its own words
             name = getattr(hook, "__qualname__", type(hook).__qualname__)
-            _log.warning("the hook %s failed", name, exc_info=error)
+            log = redacting(_log, view.options.redaction)
+            log.warning("the hook %s failed", name, exc_info=error)
             raise Denied(
                 f"the hook {name} failed: {type(error).__name__}", code="permission.hook_failed"
             ) from error

@@ -31,7 +31,7 @@ class ReadableBlobs(Blobs, Protocol):
     """Blobs that the model can read on in."""
 
     def reading(self, handle: str) -> str:
-        """How whoever made the call of this moment reads the rest, for the note in the shown text; or empty."""
+        """How whoever made this moment's call reads the rest, for the note in the shown text; or empty."""
         ...
 
 

@@ -17,7 +17,7 @@ from callboard.policy import CallView
 from callboard.tools import RegisteredTool
 from callboard.tools.define import is_async
 from callboard.tools.needs import Need
-from callboard.types import Redaction, ToolContext
+from callboard.types import Redaction, ToolContext, redacting
 from callboard.types.spellings import SHORTEST
 from callboard.workers import cannot_wait, first_step, watched
 
@@ -100,7 +100,9 @@ async def _secret(sources: _Sources, need: Need, name: str) -> str | None:
     except BaseException as error:
         if isinstance(error, ToolError) and error.invocation is None:
             raise  # its own words
-        _log.warning("%s could not be fetched", where, exc_info=error)
+        redacting(_log, sources.view.options.redaction).warning(
+            "%s could not be fetched", where, exc_info=error
+        )
         raise ToolError(
             f"{where} could not be fetched: {type(error).__name__}",
             code="secret.failed",
@@ -168,7 +170,9 @@ async def _injected(sources: _Sources, context: ToolContext, need: Need) -> Any:
     except BaseException as error:
         if isinstance(error, ToolError) and error.invocation is None:
             raise  # its own words
-        _log.warning("what makes %r for a call failed", name, exc_info=error)
+        redacting(_log, sources.view.options.redaction).warning(
+            "what makes %r for a call failed", name, exc_info=error
+        )
         raise ToolError(
             f"what the host makes for the parameter {name!r} failed: {type(error).__name__}",
             code="injected.failed",

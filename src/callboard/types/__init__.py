@@ -3,6 +3,7 @@
 from callboard.types.abort import Abort
 from callboard.types.approvals import ApprovalAnswer, ApprovalRequest, Approver, Barrier, PendingCall
 from callboard.types.context import RunView, ToolContext
+from callboard.types.logs import redacting
 from callboard.types.options import ErrorFactories, ExecutionOptions, ToolInvocationRequest
 from callboard.types.principal import Principal
 from callboard.types.redaction import Redaction
@@ -26,4 +27,5 @@ __all__ = [
     "ToolContext",
     "ToolInvocationRequest",
     "ToolResult",
+    "redacting",
 ]

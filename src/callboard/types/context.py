@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from callboard.types.abort import Abort
-from callboard.types.logs import RedactingLogger
+from callboard.types.logs import redacting
 from callboard.types.options import ExecutionOptions
 from callboard.types.principal import Principal
 from callboard.types.redaction import Redaction
@@ -91,8 +91,7 @@ class ToolContext:
     @property
     def logger(self) -> logging.Logger:
         """The call's logger, else that of Callboard's tools; what was delivered as a secret is not logged."""
-        logger = self._options.logger or _silent
-        return RedactingLogger(logger, self.redaction) if self.redaction else logger
+        return redacting(self._options.logger or _silent, self.redaction)
 
     @property
     def principal(self) -> Principal | None:

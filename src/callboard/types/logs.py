@@ -9,6 +9,11 @@ from callboard.types.redaction import Redaction
 _ITS_OWN = frozenset(vars(logging.makeLogRecord({})))
 
 
+def redacting(logger: logging.Logger, redaction: Redaction | None) -> logging.Logger:
+    """The logger, or where there are secrets one that hands its records on without them."""
+    return RedactingLogger(logger, redaction) if redaction else logger
+
+
 class RedactingLogger(logging.Logger):
     """Hands each record on to the logger it stands for: no secret in its text, traceback or extra fields."""
 

@@ -10,6 +10,7 @@ from callboard.conversation import ContentPart
 from callboard.types.spellings import SHORTEST, spellings
 
 STARS = "***"
+EDGE = 16  # characters of the beginning or the end of a long secret that are found without the rest
 _LITERALS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
 
 
@@ -23,6 +24,12 @@ def is_list(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     return isinstance(value, list | tuple)
 
 
+def _shared(one: str, other: str) -> int:
+    """How many characters the two have in common before they differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
 class Redaction:
     """Replaces what was delivered as a secret by ``***``, in every text of the calls that share it.
 
@@ -30,11 +37,12 @@ class Redaction:
     the file. Safe from any thread; it hands out no secret.
     """
 
-    __slots__ = ("_known", "_lock", "_patterns")
+    __slots__ = ("_known", "_lock", "_long", "_patterns")
 
     def __init__(self) -> None:
         self._known: frozenset[str] = frozenset()
         self._patterns: tuple[re.Pattern[str], ...] = ()
+        self._long: tuple[str, ...] = ()  # what is looked for where it was cut, too
         self._lock = threading.Lock()
 
     def add(self, secret: str) -> None:
@@ -43,13 +51,15 @@ class Redaction:
         Raises:
             ValueError: it is so short that it stands in other texts by chance.
         """
-        if len(secret.strip()) < SHORTEST:
+        whole = secret.strip()
+        if len(whole) < SHORTEST:
             raise ValueError(f"a secret has at least {SHORTEST} characters")
-        if secret in self._known:
+        if whole in self._known:
             return
-        found = spellings(secret)
+        found = spellings(whole)
         with self._lock:
-            self._known |= {secret}
+            self._known |= {whole}
+            self._long = tuple(each for each in self._known if len(each) >= 2 * EDGE)
             self._patterns = tuple(dict.fromkeys((*self._patterns, *found)))
 
     def __bool__(self) -> bool:
@@ -58,12 +68,7 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """The text without any secret. Matches that overlap are one."""
-        spans: list[tuple[int, int]] = []
-        for pattern in self._patterns:
-            found = pattern.search(text)
-            while found is not None:
-                spans.append(found.span())
-                found = pattern.search(text, found.start() + 1)
+        spans = self._spans(text)
         if not spans:
             return text
         made: list[str] = []
@@ -74,13 +79,34 @@ class Redaction:
             end = max(end, last)
         return "".join((*made, text[end:]))
 
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where secrets stand, whole ones and the ends of long ones."""
+        spans: list[tuple[int, int]] = []
+        for pattern in self._patterns:
+            found = pattern.search(text)
+            while found is not None:
+                spans.append(found.span())
+                found = pattern.search(text, found.start() + 1)
+        for whole in self._long:
+            first = text.find(whole[:EDGE])
+            while first >= 0:
+                spans.append((first, first + _shared(whole, text[first : first + len(whole)])))
+                first = text.find(whole[:EDGE], first + 1)
+            first = text.find(whole[-EDGE:])
+            while first >= 0:
+                last = first + EDGE
+                before = text[max(0, last - len(whole)) : last]
+                spans.append((last - _shared(whole[::-1], before[::-1]), last))
+                first = text.find(whole[-EDGE:], first + 1)
+        return spans
+
     @overload
     def json(self, text: str) -> str: ...
     @overload
     def json(self, text: None) -> None: ...
     def json(self, text: str | None) -> str | None:
         """JSON text whose strings and numbers hold no secret: it stays JSON."""
-        if text is None or not self._patterns or not any(each.search(text) for each in self._patterns):
+        if text is None or not self._spans(text):
             return text
         return _LITERALS.sub(self._literal, text)
 
