@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
 from typing import Any
 
 import sqlalchemy as sa
 
-from callboard import __version__
 from callboard.store.calls import call_of
 from callboard.store.database import Database
 from callboard.store.events import event_of, of_run
@@ -63,7 +63,9 @@ def nothing() -> Iterator[str]:
 
 
 def _header() -> str:
-    return line("export", {"format": FORMAT, "v": VERSION, "callboard": __version__, "at": time.time()})
+    return line(
+        "export", {"format": FORMAT, "v": VERSION, "callboard": version("callboard"), "at": time.time()}
+    )
 
 
 def _runs(database: Database, wanted: tuple[str, ...], since: float | None) -> Iterator[Mapping[Any, Any]]:
