@@ -69,23 +69,20 @@ class Measuring:
     """One framework, measured part by part; a part that fails does not end the others."""
 
     def __init__(self, name: str, python: Path, folder: Path, chosen: argparse.Namespace) -> None:
-        self.name, self.python, self.folder, self.chosen = name, python, folder, chosen
+        self.adapter, self.python, self.chosen = environments.adapter(name), python, chosen
+        self.out = folder / f"{name}.json"
         self.found: dict[str, Any] = {"failed": {}}
 
     def program(self, name: str, *arguments: str | Path) -> dict[str, Any]:
         """Run one of the measuring programs, and read what it wrote."""
-        out = self.folder / "out.json"
-        out.unlink(missing_ok=True)
-        program = [self.python, HERE / name, *(out if part == "OUT" else part for part in arguments)]
-        processes.run(program, self.chosen.limit)
-        return json.loads(out.read_text("utf-8"))
+        processes.run([self.python, HERE / name, *arguments], self.chosen.limit)
+        return json.loads(self.out.read_text("utf-8"))
 
     def measure(self, what: str, *arguments: str | Path) -> dict[str, Any]:
-        adapter = environments.adapter(self.name)
-        return self.program("measure.py", what, adapter, "--out", "OUT", *arguments)
+        return self.program("measure.py", what, self.adapter, "--out", self.out, *arguments)
 
     def part(self, name: str, *arguments: str) -> bool:
-        """One part of the result; the reason where it fails, and whether it is worth another try."""
+        """Find one part of the result, or why there is none; True if it was only too slow."""
         began = time.monotonic()
         try:
             self.found[name] = self.started() if name == "start" else self.measure(*arguments)
@@ -98,8 +95,7 @@ class Measuring:
 
     def started(self) -> dict[str, Any]:
         """The medians of several starts; the first one only warms up the files."""
-        adapter = environments.adapter(self.name)
-        every = [self.program("start.py", adapter, "OUT") for _ in range(STARTS + 1)][1:]
+        every = [self.program("start.py", self.adapter, self.out) for _ in range(STARTS + 1)][1:]
         return {
             key: type(value)(statistics.median(one[key] for one in every)) for key, value in every[0].items()
         }
