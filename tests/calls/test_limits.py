@@ -1,6 +1,8 @@
 """How many calls run at once, and how many start in a time; by the clock of the test where time matters."""
 
 import asyncio
+import os
+import sys
 import threading
 from typing import Any
 
@@ -11,6 +13,7 @@ from callboard.errors import RegistrationError
 from callboard.registry import Toolset
 from callboard.tools import Limit
 from callboard.types import ExecutionOptions
+from callboard.workers import run_program
 from tests.calls.surroundings import BOUND, HandTimer, records, registry, settled
 
 
@@ -412,3 +415,102 @@ async def test_a_mapping_takes_the_same_limits_and_a_prefix_keeps_a_tools_own_ap
 
     assert caught.value.code == "call.rate_limited"
     assert started == ["t", "t"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_waits_for_a_rate_by_a_clock_of_its_own() -> None:
+    """The parent's thread of the clock is not there; what the parent held and counted is forgotten."""
+    program = (
+        "import os, sys, threading, warnings; warnings.simplefilter('ignore')\n"
+        "from callboard import ToolRegistry, tool\n"
+        "tools = ToolRegistry().register(tool(serial=True, rate='5/s', name='one')(lambda: 1))\n"
+        "call = lambda: sum(tools.invoke('one').value for _ in range(6))\n"
+        "call()\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(call())\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    done = asyncio.run(run_program(sys.executable, "-c", program))
+
+    assert done.exit_code == 6, done.stderr
+
+
+async def test_thousands_of_calls_that_wait_all_have_their_turn() -> None:
+    done = 0
+
+    @tool(mode="read", concurrency=7, limit=Limit("all", rate="1000000/s"))
+    async def work() -> None:
+        nonlocal done
+        await asyncio.sleep(0)
+        done += 1
+
+    outcomes = await asyncio.wait_for(registry(work).invoke_batch([("work", None)] * 3_000), BOUND * 3)
+
+    assert all(outcome.ok for outcome in outcomes)
+    assert done == 3_000
+
+
+class Inside:
+    """How many are in, and how many were at most."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._now = self.most = 0
+
+    def enter(self) -> None:
+        with self._guard:
+            self._now += 1
+            self.most = max(self.most, self._now)
+
+    def leave(self) -> None:
+        with self._guard:
+            self._now -= 1
+
+
+def test_places_are_never_taken_twice_by_threads_and_loops_together() -> None:
+    inside = Inside()
+
+    @tool(mode="read", limit=Limit("s", concurrency=3))
+    async def on_a_loop() -> None:
+        inside.enter()
+        await asyncio.sleep(0)
+        inside.leave()
+
+    @tool(mode="read", limit=Limit("s", concurrency=3))
+    def in_a_thread() -> None:
+        inside.enter()
+        inside.leave()
+
+    tools = registry(on_a_loop, in_a_thread)
+
+    def loop() -> None:
+        async def calls() -> None:
+            outcomes = await tools.invoke_batch([("on_a_loop", None), ("in_a_thread", None)] * 20)
+            assert all(outcome.ok for outcome in outcomes)
+
+        asyncio.run(asyncio.wait_for(calls(), BOUND))
+
+    def thread() -> None:
+        for _ in range(40):
+            tools.invoke("in_a_thread")
+
+    workers = [threading.Thread(target=target) for target in (loop, thread) * 3]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(BOUND * 2)
+
+    assert not [worker for worker in workers if worker.is_alive()]
+    assert {record.status for record in records(tools)} == {"ok"}
+    assert len(records(tools)) == 3 * 40 + 3 * 40
+    assert inside.most <= 3
+
+
+async def test_a_registry_that_was_derived_shares_the_limits() -> None:
+    work, started = noting(rate="1/min")
+    tools = registry(work, timer=HandTimer())
+    await tools.invoke_async("work", {"n": 1})
+    with pytest.raises(ToolError) as caught:
+        await tools.pinned().invoke_async("work", {"n": 2}, execution=ExecutionOptions(deadline=5))
+
+    assert (caught.value.code, started) == ("call.rate_limited", [1])
