@@ -89,6 +89,7 @@ def test_tools_are_listed_with_mode_and_purpose(here: Path, capsys: pytest.Captu
         "search_files",
         "write_file",
         "edit_file",
+        "read_result",
     ]
     assert not (here / ".callboard").exists()
 

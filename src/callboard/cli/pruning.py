@@ -9,7 +9,6 @@ from callboard.cli.flags import AsJson, ConfigPath
 from callboard.cli.opened import opened
 from callboard.cli.output import print_json, print_text
 from callboard.cli.progress import Progress
-from callboard.config.amounts import SIZES, shown_size, size_of
 
 if TYPE_CHECKING:
     from callboard.store import Pruned
@@ -38,7 +37,7 @@ def prune_runs(
     *,
     keep_days: KeepDays = None,
     keep_runs: KeepRuns = None,
-    max_size: Annotated[str | None, Parameter(help=f"Keep the store below this: {SIZES}.")] = None,
+    max_size: Annotated[str | None, Parameter(help="Keep the store below this size, such as 500MB.")] = None,
     dry_run: Annotated[
         bool, Parameter(negative="", show_default=False, help="Say what would go; nothing does.")
     ] = False,
@@ -74,6 +73,8 @@ def prune_runs(
 
 
 def _bytes(text: str | None) -> int | None:
+    from callboard.config.amounts import size_of  # noqa: PLC0415 - pydantic comes with it
+
     try:
         return None if text is None else size_of(text)
     except ValueError as error:
@@ -85,6 +86,8 @@ def _how_far(gone: "Pruned") -> str:
 
 
 def _told(gone: "Pruned", *, dry_run: bool) -> list[str]:
+    from callboard.config.amounts import shown_size  # noqa: PLC0415 - pydantic comes with it
+
     went = "would go" if dry_run else "went"
     lines = [f"{run}  {went} by {reason}" for run, reason in gone.runs] if dry_run else []
     size = f"the store has {shown_size(gone.bytes_before)}"

@@ -4,8 +4,6 @@ from datetime import datetime
 
 from cyclopts import CycloptsError
 
-from callboard.config.amounts import seconds_of
-
 MOMENTS = "2h, 3d (so long ago), 2026-11-30 or 2026-11-30T14:00 (local time)"
 
 
@@ -15,6 +13,8 @@ def moment(text: str | None, now: float) -> float | None:
     Raises:
         CycloptsError: it is neither.
     """
+    from callboard.config.amounts import seconds_of  # noqa: PLC0415 - pydantic comes with it
+
     if text is None:
         return None
     try:
@@ -33,6 +33,8 @@ def duration(text: str | None) -> float | None:
     Raises:
         CycloptsError: it is no duration.
     """
+    from callboard.config.amounts import seconds_of  # noqa: PLC0415 - pydantic comes with it
+
     if text is None:
         return None
     try:

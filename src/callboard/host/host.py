@@ -315,8 +315,8 @@ class Host:
                 registry.register_toolset(tool)
             else:
                 registry.register(tool)
-        registry.register_toolset(Toolset("results", result_tools(self._results)), owner=RESULTS)
-        return registry.register_toolset(self._files(self.config.folder), owner=FILES)
+        registry.register_toolset(self._files(self.config.folder), owner=FILES)
+        return registry.register_toolset(Toolset("results", result_tools(self._results)), owner=RESULTS)
 
     def _choice(self, model: str | Model | None, wanted: str | None) -> Choice:
         if model is None or isinstance(model, str):
