@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema_rs
 import pytest
 
 from callboard import ToolRegistry
@@ -22,7 +23,7 @@ from callboard.tools.samples import sample
 from tests.bfcl.calls import calls
 from tests.bfcl.cleaning import cleaned
 from tests.bfcl.rows import SETS, Row, installed, rows
-from tests.tools.legal import HOLDERS, check
+from tests.tools.legal import HOLDERS, check, schema_of
 
 KNOWN = tomllib.loads((Path(__file__).parent / "refused.toml").read_text(encoding="utf-8"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -125,6 +126,34 @@ def test_every_function_is_exported_legally(corpus: Corpus, dialect: Any) -> Non
     assert len(made.definitions) + len(made.left_out) == len(corpus.registry.ids())
     for definition in made.definitions:
         check(definition, dialect)
+
+
+@pytest.mark.parametrize("dialect", HOLDERS)
+def test_what_a_model_is_shown_admits_every_call_that_the_tool_takes(corpus: Corpus, dialect: Any) -> None:
+    made = corpus.registry.export(dialect)
+    shown = {str(made.names.tool_id(name_of(each))): schema_of(each, dialect) for each in made.definitions}
+    narrower: list[str] = []
+    for _, row in corpus.rows:
+        for name, arguments in (pair for truth in row.truth for pair in truth.items()):
+            tool = corpus.registry.require(f"{row.id}:{name}")
+            if tool.id in shown:
+                admits = jsonschema_rs.Draft202012Validator(shown[tool.id], offline=True).is_valid
+                taken = (call for call in calls(arguments, dict(tool.input_schema)) if takes(tool, call))
+                narrower += [tool.id for call in taken if not admits(call)]
+    assert narrower == []
+
+
+def takes(tool: RegisteredTool[Any], call: dict[str, Any]) -> bool:
+    """Whether it takes the call as it is, without a repair."""
+    try:
+        return not tool.parse(json.dumps(call))[2]
+    except InvalidArguments:
+        return False
+
+
+def name_of(definition: dict[str, Any]) -> str:
+    name: str = definition.get("function", definition)["name"]
+    return name
 
 
 def test_every_function_has_a_sample_call_that_passes(corpus: Corpus) -> None:

@@ -5,16 +5,18 @@ import json
 import re
 from typing import Annotated, Any, Literal
 
+import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from callboard.errors import RegistrationError
-from callboard.tools import registered, tool
+from callboard.tools import export, registered, tool
 from callboard.tools.patterns import text_for
 from callboard.tools.samples import sample
 from tests.tools.any_schema import roots
+from tests.tools.legal import HOLDERS, schema_of
 from tests.tools.types_table import TYPES
 
 
@@ -35,9 +37,17 @@ class Tree(BaseModel):
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_every_type_of_the_table_has_a_sample(name: str) -> None:
+def test_every_type_of_the_table_has_a_sample_that_every_dialect_admits(name: str) -> None:
+    def probe(x: Any) -> None: ...
+
     for annotation in TYPES[name]:
-        sample_of(annotation)
+        probe.__annotations__["x"] = annotation
+        entry = registered(tool(probe))
+        made = json.loads(sample(entry) or "null")
+        assert entry.parse(json.dumps(made))[2] is False
+        for dialect in HOLDERS:
+            (definition,) = export([entry], dialect).definitions
+            assert jsonschema_rs.is_valid(schema_of(definition, dialect), made, offline=True)
 
 
 @pytest.mark.parametrize(
