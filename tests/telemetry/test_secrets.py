@@ -9,7 +9,7 @@ from callboard import ToolError, ToolRegistry, secret, tool
 from callboard.tools import Retries
 from tests.telemetry.conftest import Traces
 
-TOKEN = "tok-5f2c8f3b0a7d9e11"  # noqa: S105 - of this test
+TOKEN = "tok-5f2c8f3b0a7d9e11"
 
 
 async def test_a_secret_is_in_no_span_and_no_progress(traces: Traces) -> None:
