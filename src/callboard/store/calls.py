@@ -93,10 +93,16 @@ def _conditions(wanted: CallFilter) -> Iterator[sa.ColumnElement[bool]]:
     ):
         if words:
             yield column.in_(words)
-    for name in ("agent", "user", "tenant", "simulated"):
+    for name in ("agent", "user", "tenant"):
         value = getattr(wanted, name)
         if value is not None:
             yield calls.c[name] == value
+    yield from _figures(wanted)
+
+
+def _figures(wanted: CallFilter) -> Iterator[sa.ColumnElement[bool]]:
+    if wanted.simulated is not None:
+        yield calls.c.simulated.is_(sa.true() if wanted.simulated else sa.false())
     if wanted.since is not None:
         yield calls.c.started_ns >= int(wanted.since * 1e9)
     if wanted.until is not None:

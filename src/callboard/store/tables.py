@@ -101,10 +101,15 @@ calls = sa.Table(
     sa.Column("duration_ns", sa.BigInteger, nullable=False, index=True),
     sa.Column("record", Json, nullable=False),
     # what the record says, for those who look for it
-    sa.Column("code", Words, index=True),
-    sa.Column("user", Words, index=True),
-    sa.Column("tenant", Words, index=True),
-    sa.Column("simulated", sa.Boolean, index=True),
+    sa.Column("code", Words),
+    sa.Column("user", Words),
+    sa.Column("tenant", Words),
+    sa.Column("simulated", sa.Boolean),
+    # most records have none of these, and cost no entry
+    sa.Index("ix_calls_code", "code", sqlite_where=sa.text("code IS NOT NULL")),
+    sa.Index("ix_calls_user", "user", sqlite_where=sa.text("user IS NOT NULL")),
+    sa.Index("ix_calls_tenant", "tenant", sqlite_where=sa.text("tenant IS NOT NULL")),
+    sa.Index("ix_calls_simulated", "simulated", sqlite_where=sa.text("simulated IS 1")),
     sqlite_autoincrement=True,
 )
 

@@ -7,7 +7,13 @@ revision = "0002"
 down_revision = "0001"
 
 _COLUMNS = {"code": sa.Text, "user": sa.Text, "tenant": sa.Text, "simulated": sa.Boolean}
-_INDEXED = ("agent", "started_ns", "duration_ns", *_COLUMNS)
+_INDEXED = ("agent", "started_ns", "duration_ns")
+_RARE = {
+    "code": "code IS NOT NULL",
+    "user": "user IS NOT NULL",
+    "tenant": "tenant IS NOT NULL",
+    "simulated": "simulated IS 1",
+}
 # what an older record says; one that is damaged says nothing
 _FILLING = """
 UPDATE calls SET
@@ -26,6 +32,8 @@ def upgrade() -> None:
     op.execute(sa.text(_FILLING))
     for name in _INDEXED:
         op.create_index(f"ix_calls_{name}", "calls", [name])
+    for name, which in _RARE.items():
+        op.create_index(f"ix_calls_{name}", "calls", [name], sqlite_where=sa.text(which))
     op.create_table(
         "blobs",
         sa.Column("seq", sa.Integer, primary_key=True),
