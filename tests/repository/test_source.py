@@ -13,6 +13,7 @@ PUBLIC = [
     "Approver",
     "Decision",
     "Host",
+    "Injected",
     "Principal",
     "RunResult",
     "Tool",
@@ -21,6 +22,7 @@ PUBLIC = [
     "ToolRegistry",
     "ToolResult",
     "__version__",
+    "secret",
     "tool",
 ]
 HEAVY = ["pydantic", "pydantic_ai", "sqlalchemy", "alembic", "rich", "griffe", "jsonschema_rs", "cyclopts"]
