@@ -98,6 +98,7 @@ async def failure_of(tools: ToolRegistry, given: Any, *, sync: bool) -> ToolErro
     raise AssertionError(result)
 
 
+@pytest.mark.covers("B57")
 @pytest.mark.parametrize("how", ["text", "repr", "tool", "attributes", "exit", "chained", "cut", "result"])
 async def test_a_failure_tells_no_secret_whatever_the_tool_raises(
     how: str, caplog: pytest.LogCaptureFixture

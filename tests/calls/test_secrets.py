@@ -171,6 +171,7 @@ def test_a_sync_call_takes_an_async_source_that_never_waits_and_refuses_one_that
     assert caught.value.code == "approval.needs_async"
 
 
+@pytest.mark.covers("B44")
 async def test_secrets_of_concurrent_calls_never_mix() -> None:
     @tool
     async def mine(token: Token, ctx: ToolContext) -> str:

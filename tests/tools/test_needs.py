@@ -68,6 +68,7 @@ TOOLS = [
 ]
 
 
+@pytest.mark.covers("B13")
 @pytest.mark.parametrize("made", TOOLS, ids=lambda made: made.id)
 async def test_every_kind_of_function_gets_what_it_marks(made: Any) -> None:
     result = await registry(made).invoke_async(made.id, {"text": "a"})
