@@ -19,6 +19,7 @@ class Reply:
     cut: int = 1 << 16
     drop: int | None = None  # after so many bytes the connection is closed
     hold: asyncio.Event | None = None  # the second half waits for it
+    pause: bool = False  # after the first piece the reader gets its turn
 
 
 @dataclass
@@ -65,6 +66,8 @@ async def serving(replies: Sequence[Reply]) -> AsyncGenerator[Server]:
                 await reply.hold.wait()
             writer.write(body[at : at + reply.cut])
             await writer.drain()
+            for _ in range(5 if reply.pause and at == 0 else 0):
+                await asyncio.sleep(0)
         writer.close()
 
     listening = await asyncio.start_server(handle, "127.0.0.1", 0)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from callboard import Host, RunResult, tool
-from callboard.config import load
+from callboard.config import ModelConfig, load
+from callboard.models import ModelRequest, open_model
 from callboard.store import CallFilter
 from callboard.types import ApprovalAnswer, ApprovalRequest
 from tests.models.server import Reply, Server, gemini, gemini_call, serving
@@ -83,15 +84,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def address(wire: Wire, server: Server) -> str:
+    return f"{server.url}/v1" if wire.path.startswith("/v1/") and "messages" not in wire.path else server.url
+
+
 @asynccontextmanager
 async def talking(wire: Wire, folder: Path, *replies: Reply) -> AsyncGenerator[Talk]:
     """A host with a model whose server gives these replies."""
     async with serving(replies) as server:
-        address = (
-            f"{server.url}/v1" if wire.path.startswith("/v1/") and "messages" not in wire.path else server.url
-        )
         (folder / "callboard.toml").write_text(
-            f'[models.mine]\nmodel = "{wire.model}"\nbase_url = "{address}"\napi_key_env = "WIRE_KEY"\n'
+            f'[models.mine]\nmodel = "{wire.model}"\nbase_url = "{address(wire, server)}"\n'
+            'api_key_env = "WIRE_KEY"\n'
             "settings = { max_retries = 0, timeout = 20 }\n"
         )
         async with Host(load(cwd=folder), tools=[add, now, echo, place, save], approver=Yes()) as host:
@@ -183,15 +186,23 @@ async def test_arguments_cut_at_every_place_arrive_whole(wire: Wire, folder: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @every_wire
-async def test_a_stream_cut_at_every_byte_is_the_same_answer(wire: Wire, folder: Path) -> None:
+async def test_a_stream_cut_anywhere_even_inside_of_a_character_is_the_same_answer(wire: Wire) -> None:
     whole = wire.reply("é", [Made("k1", "echo", ['{"text": ', '"你"}'])], "done")
-    ends = [wire.reply("done", [], "done")]
-    for at in range(1, len(whole.body)):
-        async with talking(wire, folder, replace(whole, cut=at), *ends) as talk:
-            result = await talk.run()
-            assert (result.status, result.text) == ("completed", "done"), at
-            assert [sent.content for sent in wire.calls(talk.server.asked[1].body)] == [{"text": "你"}], at
+    split = {at for at, byte in enumerate(whole.body) if byte > 127}  # inside of a character, too
+    places = sorted(split | set(range(1, len(whole.body), 3)))
+    replies = [replace(whole, cut=at, pause=True) for at in places]
+    async with serving(replies) as server:
+        named = ModelConfig(model=wire.model, base_url=address(wire, server), api_key_env="KEY")
+        opened = open_model("mine", {"mine": named}, {"KEY": KEY})
+        request = ModelRequest("main", [{"role": "user", "content": "Say it."}])
+        for reply in replies:
+            answer = await opened.answer(request, lambda _piece: None)
+            (call,) = answer.calls
+            assert (answer.text, call["id"], call["name"]) == ("é", "k1", "echo"), reply.cut
+            assert json.loads(call["arguments"]) == {"text": "你"}, reply.cut
+        await opened.close()
 
 
 @pytest.mark.covers("B24")
