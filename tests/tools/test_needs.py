@@ -175,7 +175,7 @@ def bound_by_position(token: str, text: str) -> None: ...
         (twice, "more than once"),
         (twice_by_default, "more than once"),
         (both, "more than once"),
-        (in_a_field, "stands in a Field"),
+        (in_a_field, "no Field"),
         (beside_a_field, "no Field"),
         (no_text, "is a text"),
         (no_text_by_default, "is a text"),

@@ -3,7 +3,7 @@
 import inspect
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any, NamedTuple, NoReturn, TypeVar, Union, get_args, get_origin
 
@@ -13,6 +13,7 @@ T = TypeVar("T")
 _UNIONS = (Union, types.UnionType)
 _TEXTS = (str, Any, object)
 _NO_TEXT = type(None)
+_REQUIRED = inspect.Parameter.empty
 _TELLING = re.compile(r"\b(?:secret\(|Injected\[)")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f=]{1,256}")
 
@@ -80,6 +81,8 @@ def secret(name: str) -> Any:
 Injected = Annotated[T, Injection()]
 """A parameter that the host fills in by its name, and that no model sees: ``user: Injected[User]``."""
 
+_INCOMPLETE = (secret, Injected)  # marks that were not called, or got no type
+
 
 def need_of(tool_id: str, name: str, annotation: Any, default: Any) -> Need | None:
     """What has to be filled in for a parameter; None where the model does it.
@@ -87,25 +90,35 @@ def need_of(tool_id: str, name: str, annotation: Any, default: Any) -> Need | No
     Raises:
         RegistrationError: the marks contradict each other, or can't work.
     """
-    where = f"tool {tool_id!r}, parameter {name!r}"
-    marks = [*_marks(where, annotation), *([default] if isinstance(default, Secret) else ())]
-    held = getattr(default, "default", None)
-    if isinstance(held, Secret):
-        raise RegistrationError(f"{where}: {held!r} stands in a Field", hint=f"write = {held!r}")
+    marks: tuple[Any, ...] = _marks(annotation)
+    if default is not _REQUIRED:
+        marks += _default_marks(default)
     if not marks:
         return None
+    where = f"tool {tool_id!r}, parameter {name!r}"
     if len(marks) > 1:
         raise RegistrationError(f"{where} is marked more than once", hint="keep one secret, or Injected")
+    mark = marks[0]
+    if not isinstance(mark, Secret | Injection):
+        raise RegistrationError(
+            f"{where}: a mark is not complete",
+            hint='write Annotated[str, secret("NAME")] or Injected[Type]',
+        )
     if type(default).__name__ == "FieldInfo":
         raise RegistrationError(
             f"{where}: no model sees it, so no Field tells anything of it",
-            hint="give a plain default, or none",
+            hint="write the mark as the annotation, and a plain default, or none",
         )
-    mark = marks[0]
     if isinstance(mark, Secret) and not _takes_text(annotation):
         raise RegistrationError(f"{where}: a secret is a text", hint="annotate it with str")
-    fallback = inspect.Parameter.empty if isinstance(default, Secret) else default
+    fallback = _REQUIRED if isinstance(default, Secret) else default
     return Need(name, mark.name if isinstance(mark, Secret) else None, fallback)
+
+
+def _default_marks(default: Any) -> tuple[Any, ...]:
+    """The mark that is a default, or stands in a `Field` that is one."""
+    held = getattr(default, "default", None) if type(default).__name__ == "FieldInfo" else default
+    return (held,) if isinstance(held, Secret) else ()
 
 
 def check_bound(tool_id: str, function: Any) -> None:
@@ -135,7 +148,7 @@ def check_unmarked(tool_id: str, function: Any) -> None:
     """
     defaults = (*(getattr(function, "__defaults__", None) or ()), *_values(function, "__kwdefaults__"))
     if any(isinstance(value, Secret) for value in defaults) or any(
-        _TELLING.search(each) if isinstance(each, str) else any(_marks("", each))
+        _TELLING.search(each) if isinstance(each, str) else _marks(each)
         for each in _values(function, "__annotations__")
     ):
         raise RegistrationError(
@@ -158,24 +171,24 @@ def bound_secrets(function: Any) -> frozenset[str]:
     return frozenset(name for name, value in given.items() if isinstance(value, Secret))
 
 
-def _marks(where: str, annotation: Any) -> Iterator[Secret | Injection]:
-    """The marks of a parameter: in `Annotated`, in an alias, in a part of a union."""
-    if get_origin(annotation) is Annotated:
+def _marks(annotation: Any) -> tuple[Any, ...]:
+    """The marks of a parameter: in `Annotated`, in an alias, in a part of a union. Most have none."""
+    if isinstance(annotation, type):
+        return ()
+    origin = get_origin(annotation)
+    if origin is Annotated:
         inner, *metadata = get_args(annotation)
-        for each in metadata:
-            if isinstance(each, Secret | Injection):
-                yield each
-            elif each is secret or each is Injected:
-                raise RegistrationError(
-                    f"{where}: a mark is not complete",
-                    hint='write Annotated[str, secret("NAME")] or Injected[Type]',
-                )
-        yield from _marks(where, inner)
-    elif get_origin(annotation) in _UNIONS:
-        for part in get_args(annotation):
-            yield from _marks(where, part)
-    elif hasattr(annotation, "__value__"):
-        yield from _marks(where, annotation.__value__)
+        found = [
+            each
+            for each in metadata
+            if isinstance(each, Secret | Injection) or any(each is one for one in _INCOMPLETE)
+        ]
+        return (*found, *_marks(inner))
+    if origin in _UNIONS:
+        return tuple(mark for part in get_args(annotation) for mark in _marks(part))
+    if type(annotation).__name__ == "TypeAliasType":
+        return _marks(annotation.__value__)
+    return ()
 
 
 def _takes_text(annotation: Any) -> bool:
