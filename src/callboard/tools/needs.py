@@ -90,15 +90,15 @@ def need_of(tool_id: str, name: str, annotation: Any, default: Any) -> Need | No
     Raises:
         RegistrationError: the marks contradict each other, or can't work.
     """
-    marks: tuple[Any, ...] = _marks(annotation)
+    marks = _marks(annotation)
     if default is not _REQUIRED:
         marks += _default_marks(default)
     if not marks:
         return None
     where = f"tool {tool_id!r}, parameter {name!r}"
-    if len(marks) > 1:
+    mark, *others = marks
+    if others:
         raise RegistrationError(f"{where} is marked more than once", hint="keep one secret, or Injected")
-    mark = marks[0]
     if not isinstance(mark, Secret | Injection):
         raise RegistrationError(
             f"{where}: a mark is not complete",
