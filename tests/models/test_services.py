@@ -161,7 +161,7 @@ def test_the_layers_own_class_takes_what_it_is_given(service: Service) -> None:
         parameter: SAID[variables[0]] for parameter, variables, _ in service.options if variables[0] in SAID
     }
     made = Target("mine", service.name, NAMED.get(service.name, "tiny"), address, KEY, {}, options)
-    Connection(made)
+    assert isinstance(Connection(made), Connection)
 
 
 @pytest.mark.parametrize("service", CHAT, ids=lambda one: one.name)

@@ -33,9 +33,13 @@ def ran(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
     return pytester.runpytest_inprocess("-q", "-W", "error", *WITH)
 
 
+def ended(result: pytest.RunResult, **outcomes: int) -> None:
+    assert result.parseoutcomes() == outcomes
+
+
 def test_the_example_of_the_docs_passes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_notes=(ROOT / "docs_src/test_notes.py").read_text())
-    pytester.runpytest_inprocess("-q", "-W", "error", *WITH).assert_outcomes(passed=4)
+    ended(pytester.runpytest_inprocess("-q", "-W", "error", *WITH), passed=4)
 
 
 def test_a_tool_is_called_through_the_gate(pytester: pytest.Pytester) -> None:
@@ -84,7 +88,7 @@ def test_inside_a_loop(call_tool):
     asyncio.run(inner())
 """,
     )
-    result.assert_outcomes(passed=9)
+    ended(result, passed=9)
 
 
 def test_recorded_calls_are_compared_call_by_call(pytester: pytest.Pytester) -> None:
@@ -111,7 +115,7 @@ def test_other(call_tool, recorded_calls):
     assert recorded_calls == [("save", {"name": "a"}), ("add", {"a": 1, "b": 3}), ("save", {"name": "x"})]
 """,
     )
-    result.assert_outcomes(passed=2, failed=1)
+    ended(result, passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
             "E * recorded calls",
@@ -139,7 +143,7 @@ def test_by_agent(scripted_model):
     assert scripted_model(main=[], name="tiny").name == "tiny"
 """,
     )
-    result.assert_outcomes(passed=1, failed=2)
+    ended(result, passed=1, failed=2)
     result.stdout.fnmatch_lines(["E * the scripted model was not asked for: the script: calls add, text '3'"])
     result.stdout.fnmatch_lines(["E * AssertionError: mine"])
 
@@ -159,7 +163,7 @@ def test_own_comparison():
 """
     )
     result = pytester.runpytest_subprocess("-q", *WITH)
-    result.assert_outcomes(passed=1, failed=1)
+    ended(result, passed=1, failed=1)
     result.stdout.fnmatch_lines(["E * At index 0 diff: 1 != 2"])
 
 
@@ -191,4 +195,4 @@ def test_two():
     assert registry._log._listeners == ()
 """,
     )
-    result.assert_outcomes(passed=2)
+    ended(result, passed=2)
