@@ -61,10 +61,26 @@ def check_gemini(definition: dict[str, Any]) -> None:
         assert node.get("anyOf", [{}]) != []
 
 
+def bare_lists(node: Any) -> Iterator[dict[str, Any]]:
+    """Everything that looks like the schema of a list and says nothing of its items."""
+    if isinstance(node, dict):
+        if node.get("type") == "array" and "items" not in node:
+            yield node
+        for key, value in node.items():
+            if key not in {"const", "default", "enum", "examples"}:
+                yield from bare_lists(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from bare_lists(value)
+
+
 def check_root(schema: dict[str, Any], dialect: Dialect) -> None:
     assert schema["type"] == "object"
     if dialect != "mcp":
         assert not schema.keys() & {"anyOf", "oneOf", "allOf", "enum", "not", "$ref"}
+    if dialect == "openai":
+        assert "properties" in schema
+        assert list(bare_lists(schema)) == []
     if dialect == "anthropic":
         assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in schema.get("properties", {}))
 

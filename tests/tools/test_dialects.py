@@ -395,6 +395,33 @@ def test_a_strict_that_is_neither_true_nor_false_is_refused() -> None:
         registered(tool(strict="yes")(add.function))  # type: ignore[call-overload, arg-type]
 
 
+def test_openai_is_told_of_the_items_of_every_list_and_of_the_properties_of_every_tool() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "pair": {"type": "array", "prefixItems": [{"type": "array"}, {"type": "string"}]},
+            "open": {"type": ["array", "null"]},
+            "data": {"const": {"type": "array"}},
+            "named": {"$ref": "#/$defs/L"},
+        },
+        "$defs": {"L": {"type": "array"}},
+    }
+    bare = union_tool({"type": "object"}, "bare")
+    first, second = parameters_of(export([union_tool(schema), bare], "openai"), "openai")
+    assert first["properties"] == {}
+    assert second["properties"] == {
+        "pair": {
+            "type": "array",
+            "prefixItems": [{"type": "array", "items": {}}, {"type": "string"}],
+            "items": {},
+        },
+        "open": {"type": ["array", "null"], "items": {}},
+        "data": {"const": {"type": "array"}},
+        "named": {"$ref": "#/$defs/L"},
+    }
+    assert second["$defs"] == {"L": {"type": "array", "items": {}}}
+
+
 def test_an_argument_that_anthropic_would_refuse_costs_its_own_tool_only() -> None:
     schema = {"type": "object", "properties": {"filter[id]": {"type": "string"}}}
     made = export([union_tool(schema), registered(add)], "anthropic")

@@ -9,10 +9,11 @@ from callboard.errors import RegistrationError
 from callboard.tools.entry import RegisteredTool
 from callboard.tools.gemini import RequiredCycle, for_gemini
 from callboard.tools.names import WireNames
-from callboard.tools.refs import Schema, TooLarge, closed_view, inlined
+from callboard.tools.refs import Schema, TooLarge, closed_view, inlined, mapped
 from callboard.tools.roots import RootUnion, flat_root, is_object_root
 from callboard.tools.rules import RULES, broken_rule
 from callboard.tools.strictness import breaks_strict
+from callboard.tools.walk import is_dict, is_list
 
 Dialect = Literal["openai", "anthropic", "gemini", "mcp"]
 Refs = Literal["keep", "inline"]
@@ -138,8 +139,9 @@ def _made(entry: RegisteredTool[Any], dialect: Dialect, refs: Refs, strict: Stri
 
 
 def _openai(entry: RegisteredTool[Any], schema: Schema, strict: Strict) -> _Made:
-    schema = {**schema, "required": schema.get("required", [])}
+    schema = {"properties": {}, **schema, "required": schema.get("required", [])}
     broken = breaks_strict(schema)
+    schema = _with_items(schema)
     beyond = f"its schema is beyond strict mode: {broken}"
     if strict and broken is not None:
         raise _Unsayable("schema.not_strict", beyond)
@@ -148,6 +150,16 @@ def _openai(entry: RegisteredTool[Any], schema: Schema, strict: Strict) -> _Made
     function["strict"] = wanted and broken is None
     notes = (("schema.not_strict", beyond),) if wanted and broken is not None else ()
     return _Made({"type": "function", "function": function}, notes)
+
+
+def _with_items(node: Any) -> Any:
+    """The schema with a word on the items of every list: without one, the API refuses the request."""
+    if not is_dict(node):
+        return node
+    made = mapped(node, _with_items)
+    kind = made.get("type")
+    is_open = "items" not in made and (kind == "array" or (is_list(kind) and "array" in kind))
+    return {**made, "items": {}} if is_open else made
 
 
 def _told(entry: RegisteredTool[Any], longest: int | None = None) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _parts(node: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def _mapped(node: Mapping[str, Any], change: Callable[[Any], Any]) -> Schema:
+def mapped(node: Mapping[str, Any], change: Callable[[Any], Any]) -> Schema:
     """A copy of a schema with every schema right below it changed; what is data or unknown stays."""
     made: Schema = {}
     for key, value in node.items():
@@ -174,7 +174,7 @@ def _renamed(node: Any, moved: Mapping[str, str]) -> Any:
     """The schema, and all below it, with references under their new names and no booleans for schemas."""
     if not is_dict(node):
         return {} if node else {"not": {}}
-    made = _mapped(node, lambda part: _renamed(part, moved))
+    made = mapped(node, lambda part: _renamed(part, moved))
     ref = made.get("$ref")
     if isinstance(ref, str) and ref in moved:
         made["$ref"] = _DEFS + moved[ref]
@@ -215,7 +215,7 @@ class _Inliner:
         self._parts += 1
         if self._parts > MAX_INLINED:
             raise TooLarge
-        made = _mapped(node, self._written)
+        made = mapped(node, self._written)
         made.pop("discriminator", None)  # an annotation that points to definitions by name
         ref = made.get("$ref")
         if not isinstance(ref, str) or ref in self._cyclic:

@@ -21,6 +21,8 @@ class Rules:
         description: characters of a tool's description.
         root: keywords that the root of the arguments may not have, beside being an object.
         argument: what an argument may be called.
+        properties: whether the root must have them, be it none.
+        items: whether every list must say something of its items.
         keywords: all that a schema may use.
         type_lists: whether `type` may list several.
         beside_ref: what may stand beside a reference.
@@ -33,6 +35,8 @@ class Rules:
     description: int | None = None
     root: frozenset[str] = frozenset()
     argument: re.Pattern[str] | None = None
+    properties: bool = False
+    items: bool = False
     keywords: frozenset[str] | None = None
     type_lists: bool = True
     beside_ref: frozenset[str] | None = None
@@ -42,7 +46,7 @@ class Rules:
 
 
 RULES: Mapping[str, Rules] = {
-    "openai": Rules(description=1024, root=_UNIONS),
+    "openai": Rules(description=1024, root=_UNIONS, properties=True, items=True),
     "anthropic": Rules(root=_UNIONS, argument=re.compile(r"[A-Za-z0-9_.-]{1,64}")),
     "mcp": Rules(name=re.compile(r"[A-Za-z0-9_.-]{1,128}")),
     "gemini": Rules(
@@ -65,6 +69,8 @@ def broken_rule(schema: Schema, rules: Rules) -> tuple[str, str] | None:
     """The code and the text of the first rule that the schema of the arguments breaks; None for none."""
     if schema.get("type") != "object" or schema.keys() & rules.root:
         return "schema.root_union", "its root is no plain object"
+    if rules.properties and "properties" not in schema:
+        return "schema.refused", "its root has no properties"
     if rules.argument is not None:
         for name in schema.get("properties", {}):
             if not rules.argument.fullmatch(name):
@@ -83,6 +89,8 @@ def broken_rule(schema: Schema, rules: Rules) -> tuple[str, str] | None:
 
 
 def _broken(node: Schema, rules: Rules) -> Iterator[str]:
+    if rules.items and "items" not in node and node.get("type") == "array":
+        yield "it has a list that says nothing of its items"
     if rules.keywords is not None and (others := node.keys() - rules.keywords):
         yield f"it uses {min(others)!r}"
     if not rules.type_lists and is_list(node.get("type")):
