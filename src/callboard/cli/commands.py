@@ -16,6 +16,7 @@ from callboard.cli import (
     doctor,
     explaining,
     exporting,
+    models,
     pruning,
     records,
     run,
@@ -75,6 +76,7 @@ _calls = _group("calls", "The records of calls; without a command, they are list
 app.command(run.run, name="run", help_epilogue=run.EXAMPLES + _RUN_EXITS)
 app.command(explaining.explain, name="explain", help_epilogue=explaining.EXAMPLES + _EXPLAIN_EXITS)
 app.command(doctor.doctor, name="doctor", help_epilogue=doctor.EXAMPLES)
+app.command(models.list_models, name="models", help_epilogue=models.EXAMPLES)
 app.command(_tools)
 app.command(_runs)
 app.command(_calls)
