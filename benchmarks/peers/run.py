@@ -41,7 +41,7 @@ def options(known: list[str]) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples:\n"
-        "  make bench-peers                                         all of them, about ten minutes\n"
+        "  make bench-peers                                         all of them, 10 to 30 minutes\n"
         "  python benchmarks/peers/run.py --only langchain-core,mcp these two beside Callboard\n"
         "  python benchmarks/peers/run.py --only callboard          Callboard alone, nothing is installed\n"
         "  python benchmarks/peers/run.py --json peers.json         all figures in a file, too\n",

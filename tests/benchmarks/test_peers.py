@@ -1,7 +1,10 @@
 """The comparison with other frameworks: what can be shown of it without installing any of them."""
 
+import contextlib
 import importlib.util
 import json
+import os
+import select
 import subprocess
 import sys
 import tomllib
@@ -54,6 +57,12 @@ def test_every_peer_has_a_pinned_version_and_an_adapter() -> None:
     assert all(version[0].isdigit() for version in pinned.values())
 
 
+def test_the_page_shows_the_versions_that_are_pinned() -> None:
+    page = (PEERS.parents[1] / "docs" / "peers.md").read_text()
+    pinned = tomllib.loads((PEERS / "versions.toml").read_text())["peers"]
+    assert [name for name, version in pinned.items() if f"\n{name} {version}: " not in page] == []
+
+
 def test_all_rows_are_measured_and_each_call_has_a_floor(found: dict[str, Any]) -> None:
     table = loaded("table")
     calls = found["calls"]
@@ -98,3 +107,26 @@ def test_an_unknown_peer_is_refused_with_the_names_there_are() -> None:
     done = ran("run.py", "--only", "mpc")
     assert done.returncode == 2
     assert "there is no mpc; there are callboard, langchain-core" in done.stderr
+
+
+def test_a_process_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    processes = loaded("processes")
+    started = tmp_path / "started"
+    program = (
+        "import pathlib, subprocess\n"
+        "one = subprocess.Popen(['cat'], stdin=subprocess.PIPE)\n"
+        f"pathlib.Path({str(started)!r}).write_text(str(one.pid))\n"
+        "one.wait()\n"
+    )
+    with pytest.raises(processes.ProcessTooSlowError, match="ended after 4 s"):
+        processes.run([sys.executable, "-I", "-S", "-c", program], 4)
+    with contextlib.suppress(ProcessLookupError):  # it is gone
+        ended = os.pidfd_open(int(started.read_text()))
+        assert select.select([ended], [], [], 10)[0]
+        os.close(ended)
+
+
+def test_a_process_that_fails_gives_its_last_word() -> None:
+    processes = loaded("processes")
+    with pytest.raises(processes.ProcessFailedError, match=r"^ValueError: no such tool$"):
+        processes.run([sys.executable, "-c", "raise ValueError('no such tool')"], 20)
