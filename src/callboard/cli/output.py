@@ -66,12 +66,6 @@ def when(seconds: float | None) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def print_note(text: str) -> None:
-    """A line for the person on standard error, beside what was asked for."""
-    with contextlib.suppress(OSError):
-        sys.stderr.write(visible(text) + "\n")
-
-
 def print_error(error: BaseException | str, hint: str | None = None) -> None:
     """An error in a readable line on standard error; with CALLBOARD_DEBUG its traceback before it."""
     if isinstance(error, BaseException):
@@ -86,6 +80,12 @@ def print_error(error: BaseException | str, hint: str | None = None) -> None:
         if hint:
             sys.stderr.write(f"hint: {visible(hint)}\n")
         sys.stderr.flush()
+
+
+def print_note(text: str) -> None:
+    """Something to know that is no error, in a line on standard error."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"note: {visible(text)}\n")
 
 
 def show_log() -> None:
