@@ -65,12 +65,12 @@ def unavailable(ports: Ports, snapshot: Snapshot, tool_id: str, options: Executi
     shown = _shown(repr(tool_id), room=_SHOWN_ID)
     full = [name for name in snapshot.short_names.get(tool_id, ()) if name in seen]
     if len(full) > 1:
-        return Ambiguous(f"several tools are called {shown}", hint=f"use one of {', '.join(full)}")
+        return Ambiguous(f"several tools are called {shown}", hint=f"use one of {', '.join(full)}").fresh()
     close = full or get_close_matches(tool_id[:_SHOWN_ID], seen, n=3)
     return Unavailable(
         f"there is no tool {shown}",
         hint=f"did you mean {', '.join(close)}?" if close else "call one of the tools that are listed",
-    )
+    ).fresh()
 
 
 def not_now(tool_id: str, chain: tuple[str, ...], abort: Abort | None, *, needs_async: bool) -> ToolError:
@@ -112,6 +112,8 @@ def ending(failure: BaseException, call_id: str, veil: Redaction | None) -> tupl
     if isinstance(error, ToolError):
         error.__traceback__ = None  # its frames hold what was raised
         error.__cause__ = None if error.__cause__ is None else _withheld(error.__cause__, veil)
+    else:  # it rises as the object that it is
+        error.args = tuple(map(veil.value, error.args))
     return error, status
 
 
