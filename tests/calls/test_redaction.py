@@ -20,7 +20,7 @@ from callboard.events import CallProgress
 from callboard.policy import CallView
 from callboard.tools import Retries
 from callboard.types import ApprovalAnswer, ApprovalRequest, ExecutionOptions, Redaction
-from tests.calls.secret_tools import KEY, Token, always, everything, fail, keys, knowing, show
+from tests.calls.secret_tools import KEY, Token, always, asking, everything, fail, keys, knowing, show
 from tests.calls.surroundings import BOUND, code_of, records, registry
 
 
@@ -340,6 +340,68 @@ def test_a_long_secret_is_found_where_it_was_cut(length: int) -> None:
     assert redaction.text(f"<{key[:20]}… and {key[-18:]}>") == "<***… and ***>"
     assert redaction.text(f"{key[:16]}{key[-16:]}") == "***"
     assert redaction.json(json.dumps({key[:20]: key[3:-1]})) == json.dumps({"***": key[3:-1]})
+
+
+CREDENTIALS = '{"user":"ada","pass":"hunter22","key":"MIIEvQIBADANBgkqhkiG9w0BAQEF"}'
+
+
+@pytest.mark.parametrize(
+    ("hidden", "result", "kept"),
+    [
+        (CREDENTIALS, {"a": json.loads(CREDENTIALS), "b": 1}, {"a": "***", "b": 1}),
+        ('["abc","def"]', [["abc", "def"], "abc"], ["***", "abc"]),
+        ('"pass":"hunter22"', {"a": {"pass": "hunter22"}}, {"a": "***"}),
+        ("[1234,5678]", [1234, 5678], "***"),
+    ],
+)
+def test_a_secret_that_is_json_is_taken_out_where_it_is_a_value(hidden: str, result: Any, kept: Any) -> None:
+    @tool(mode="read")
+    def use(token: Token) -> Any:
+        return result
+
+    tools = registry(use, secrets=always(hidden))
+    told = tools.invoke("use")
+
+    assert json.loads(told.text) == json.loads(told.invocation.result or "") == kept
+    assert "hunter22" not in everything(tools)
+
+
+def test_a_long_text_inside_a_secret_that_is_json_is_taken_out_on_its_own() -> None:
+    redaction = knowing(json.dumps({"type": "key", "inner": [{"key": "MIIEvQIBAD/\nANBgkqhkiG9"}]}, indent=2))
+
+    assert redaction.text("refused: MIIEvQIBAD/\nANBgkqhkiG9, of type key") == "refused: ***, of type key"
+    assert redaction.json(json.dumps(["MIIEvQIBAD/\nANBgkqhkiG9"])) == '["***"]'
+    assert knowing("[" * 100_000).text("[[") == "[["
+
+
+def test_what_interrupts_a_call_tells_no_secret() -> None:
+    @tool(mode="read")
+    def use(token: Token) -> None:
+        raise KeyboardInterrupt(token)
+
+    tools = registry(use, secrets=keys)
+
+    with pytest.raises(KeyboardInterrupt, match=r"^\*\*\*$"):
+        tools.invoke("use")
+    assert records(tools)[-1].failure is not None
+    assert "0123" not in everything(tools)
+
+
+async def test_a_refusal_in_the_words_of_a_secret_is_told_without_it() -> None:
+    class No:
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            return ApprovalAnswer(False, request.digest, reason="not sk-0123456789", by="sk-0123456789")
+
+    @tool
+    def send(text: str) -> None: ...
+
+    tools = registry(send, approver=No(), authorize=asking)
+
+    with pytest.raises(ToolError, match=r"not \*\*\*"):
+        await tools.invoke_async(
+            "send", {"text": "x"}, execution=ExecutionOptions(redaction=knowing("sk-0123456789"))
+        )
+    assert "sk-0" not in everything(tools)
 
 
 def test_a_path_in_an_error_is_cut_without_leaving_a_piece_of_a_secret() -> None:

@@ -239,10 +239,11 @@ async def _asked(ports: Ports, view: CallView, decision: Decision) -> ApprovalAn
     )
     answer = await _answer(approver, _request(view, shown, reasons, bound), options)
     allowed = answer.allowed is True
+    reason, by = answer.reason, answer.by
+    if options.redaction is not None:
+        reason, by = options.redaction.value((reason, by))
     ports.emit(
-        ApprovalAnswered(
-            view.invocation_id, tool.id, tool.kind, time_ns(), allowed, answer.reason, answer.by
-        ),
+        ApprovalAnswered(view.invocation_id, tool.id, tool.kind, time_ns(), allowed, reason, by),
         options,
     )
     if not allowed:

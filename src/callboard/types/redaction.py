@@ -30,6 +30,11 @@ def _shared(one: str, other: str) -> int:
     return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
+def _dumped(value: Any) -> str:
+    """As compact as the records' own JSON."""
+    return json.dumps(value, separators=(",", ":"))
+
+
 class Redaction:
     """Replaces what was delivered as a secret by ``***``, in every text of the calls that share it.
 
@@ -108,7 +113,8 @@ class Redaction:
         """JSON text whose strings and numbers hold no secret: it stays JSON."""
         if text is None or not self._spans(text):
             return text
-        return _LITERALS.sub(self._literal, text)
+        told = _LITERALS.sub(self._literal, text)
+        return told if not self._spans(told) else self._without_structure(told)
 
     def texts(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """Each of them without any secret."""
@@ -147,6 +153,23 @@ class Redaction:
         value: str = json.loads(literal)
         told = self.text(value)
         return literal if told == value else json.dumps(told)
+
+    def _without_structure(self, text: str) -> str:
+        """JSON in which arrays or objects spell a secret that is JSON itself: the innermost are stars."""
+        try:
+            told = _dumped(self._unspelled(json.loads(text)))
+        except (ValueError, RecursionError):
+            told = f'"{STARS}"'
+        return f'"{STARS}"' if self._spans(told) else told
+
+    def _unspelled(self, value: Any) -> Any:
+        if is_dict(value):
+            value = {name: self._unspelled(each) for name, each in value.items()}
+        elif is_list(value):
+            value = [self._unspelled(each) for each in value]
+        else:
+            return value
+        return STARS if self._spans(_dumped(value)) else value
 
     def _part(self, part: ContentPart) -> ContentPart:
         names = [name for name in ("text", "uri", "metadata") if hasattr(part, name)]

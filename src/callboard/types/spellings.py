@@ -1,10 +1,13 @@
 """How a secret may be spelled in a text: as it is, escaped, quoted for a URL, encoded."""
 
+import json
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any, cast
 
 SHORTEST = 6  # characters of a secret: a shorter one stands everywhere by chance
-LONG_LINE = 16  # characters of a line of a secret that is looked for on its own
+LONG_LINE = 16  # characters of a line, or of a text in JSON, that is looked for on its own
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
@@ -18,13 +21,29 @@ _ODD = {"+": "(?:[+-]|%2[Bb])", "/": rf"(?:(?:{_SLASHES})?/|_|%2[Ff])"}
 
 @lru_cache(maxsize=128)
 def spellings(secret: str) -> tuple[re.Pattern[str], ...]:
-    """What finds a secret, without the blanks around it, and each long line of it in a text."""
+    """What finds a secret, without the blanks around it, and each long part of it in a text."""
     whole = secret.strip()
-    lines = [line.strip() for line in whole.splitlines()]
+    parts = [*(line.strip() for line in whole.splitlines()), *_texts_inside(whole)]
     data = whole.encode("utf-8", "surrogatepass")
-    patterns = [_escaped(text) for text in (whole, *(line for line in lines if len(line) >= LONG_LINE))]
+    patterns = [_escaped(text) for text in (whole, *(part for part in parts if len(part) >= LONG_LINE))]
     patterns += [_hex(data), *(_base64(data, before) for before in range(3))]
     return tuple(re.compile(pattern) for pattern in dict.fromkeys(patterns))
+
+
+def _texts_inside(secret: str) -> Iterator[str]:
+    """The values of a secret that is JSON, such as the key in a service's credentials."""
+    try:
+        left: list[Any] = [json.loads(secret)] if secret[0] in "{[" else []
+    except (ValueError, RecursionError):
+        return
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value.strip()
+        elif isinstance(value, dict):
+            left += cast("dict[str, Any]", value).values()
+        elif isinstance(value, list):
+            left += cast("list[Any]", value)
 
 
 def _escaped(text: str) -> str:
