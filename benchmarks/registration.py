@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from jsonschema_rs import Draft202012Validator
+from pydantic import TypeAdapter
+
 from callboard import ToolRegistry, tool
 
 GOALS = {
@@ -109,10 +112,12 @@ def of_functions(number: int) -> dict[str, tuple[str, str]]:
     def exported() -> str:
         return f"{timed(lambda: registry.export('openai')) * 1e3:.0f} ms"
 
-    remark = (
-        f"{seconds / number * 1e6:.0f} us each, {grown:.0f} MB, {seconds / quarter:.1f} times a quarter's"
-    )
+    each = seconds / number * 1e6
+    remark = f"{each:.0f} us each, {grown:.0f} MB, {seconds / quarter:.1f} times a quarter's"
+    plain: list[Any] = list(functions(number))
+    bare = timed(lambda: [TypeAdapter[Any](each) for each in plain])
     return {
+        "pydantic alone": (f"{bare:.2f} s", "a TypeAdapter of each"),
         "functions": (f"{seconds:.2f} s", remark),
         "listed": (listed(), ""),
         "listed again": (listed(), ""),
@@ -122,9 +127,14 @@ def of_functions(number: int) -> dict[str, tuple[str, str]]:
 
 
 def of_schemas(number: int) -> dict[str, tuple[str, str]]:
-    """The row of tools that come with a JSON Schema."""
+    """The rows of tools that come with a JSON Schema."""
+    schemas = [each["schema"] for each in schema_tools(number)]
+    bare = timed(lambda: [Draft202012Validator(each) for each in schemas])
     _, seconds, grown = registered(schema_tools(number))
-    return {"JSON Schemas": (f"{seconds:.2f} s", f"{seconds / number * 1e6:.0f} us each, {grown:.0f} MB")}
+    return {
+        "jsonschema-rs alone": (f"{bare:.2f} s", "a validator of each"),
+        "JSON Schemas": (f"{seconds:.2f} s", f"{seconds / number * 1e6:.0f} us each, {grown:.0f} MB"),
+    }
 
 
 def main(number: int) -> None:

@@ -56,24 +56,17 @@ def _steps(ref: str) -> list[str]:
 
 def subschemas(node: Mapping[str, Any]) -> list[Schema]:
     """The schemas right below a schema; `$defs` are none of them."""
-    return [part for part in _parts(node) if is_dict(part)]
-
-
-def _parts(node: Mapping[str, Any]) -> list[Any]:
-    """What stands in the places of schemas right below a schema: booleans, too."""
     found: list[Any] = []
     for key, value in node.items():
         if key not in _HOLDING:
             continue
         if key in _BELOW:
-            if is_dict(value):
-                found += value.values()
+            found += value.values() if is_dict(value) else ()
         elif key in _LISTS:
-            if is_list(value):
-                found += value
-        elif key not in _CLOSING or is_dict(value):
+            found += value if is_list(value) else ()
+        else:
             found.append(value)
-    return found
+    return [part for part in found if is_dict(part)]
 
 
 def mapped(node: Mapping[str, Any], change: Callable[[Any], Any]) -> Schema:
@@ -133,8 +126,6 @@ def plain(root: Schema) -> Schema:
     Every reference is of the form ``#/$defs/name``, so that parts can be moved, and ``true`` and ``false``
     are objects.
     """
-    if _is_plain(root):
-        return root
     moved: dict[str, str] = {}
     for ref in sorted(_all_refs(root)):
         name = ref.removeprefix(_DEFS)
@@ -148,19 +139,6 @@ def plain(root: Schema) -> Schema:
     defs = {**root.get("$defs", {}), **targets}
     made: Schema = _renamed({**root, "$defs": defs} if defs else root, moved)
     return made
-
-
-def _is_plain(root: Schema) -> bool:
-    """Whether there is nothing to move: neither references nor definitions, and no boolean for a schema."""
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        parts = _parts(node)
-        below = [part for part in parts if is_dict(part)]
-        if "$ref" in node or "$defs" in node or "definitions" in node or len(below) != len(parts):
-            return False
-        todo += below
-    return True
 
 
 def _free_name(ref: str, taken: set[str]) -> str:

@@ -1,6 +1,7 @@
 """Whether a JSON Schema that came with a tool can be used: bounded, self-contained, an object at its root."""
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
@@ -25,11 +26,20 @@ MAX_EXPANDED = 100_000
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 # Without one of these words a schema refers to nothing.
 _REFERRING = ('"$ref"', '"$dynamicRef"', '"$id"')
+# Without one of these words it has no definitions, and no boolean for a schema but in the usual place.
+_MOVED = re.compile(r'"(?:\$defs|definitions)"|(?<!"additionalProperties":)(?:true|false)')
 # Keywords that judge the very value which their schema judges.
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not")
 
 
-def checked_schema(tool_id: str, given: Any) -> Schema:
+class Checked(NamedTuple):
+    """A private copy of a schema, and whether it is known to be plain as it is: see `refs.plain`."""
+
+    schema: Schema
+    is_plain: bool
+
+
+def checked_schema(tool_id: str, given: Any) -> Checked:
     """A private copy of a schema that is safe to compile.
 
     Raises:
@@ -60,7 +70,7 @@ def checked_schema(tool_id: str, given: Any) -> Schema:
             f"with its references written out it has more than {MAX_EXPANDED} parts",
             "make it smaller",
         )
-    return schema
+    return Checked(schema, not refers and not _MOVED.search(text))
 
 
 def _refused(tool_id: str, reason: str, hint: str, code: str | None = None) -> RegistrationError:

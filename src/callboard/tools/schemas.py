@@ -42,10 +42,10 @@ class SchemaParser:
         import jsonschema_rs  # noqa: PLC0415 - 20 ms, and only tools with a schema need it
 
         checked = checked_schema(tool_id, given)
-        self.schema: Schema = plain(checked)
+        self.schema: Schema = checked.schema if checked.is_plain else plain(checked.schema)
         try:
             self._validator: Any = jsonschema_rs.Draft202012Validator(
-                checked, offline=True, validate_formats=True, mask=_MASK
+                checked.schema, offline=True, validate_formats=True, mask=_MASK
             )
         except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
             raise RegistrationError(
