@@ -179,6 +179,11 @@ def state_that_is_a_file(folder: Path) -> None:
     (folder / ".callboard").write_text("")
 
 
+def database_that_is_a_pipe(folder: Path) -> None:
+    (folder / ".callboard").mkdir()
+    os.mkfifo(folder / ".callboard" / "callboard.db")
+
+
 @pytest.mark.parametrize(
     ("break_", "area"),
     [
@@ -189,6 +194,7 @@ def state_that_is_a_file(folder: Path) -> None:
         (torn_database, "store"),
         (newer_database, "store"),
         (state_that_is_a_file, "store"),
+        (database_that_is_a_pipe, "store"),
     ],
 )
 def test_what_is_broken_is_told_and_the_rest_is_looked_at(
@@ -198,6 +204,17 @@ def test_what_is_broken_is_told_and_the_rest_is_looked_at(
     findings = found(capsys, code=1)
     assert next(each["area"] for each in findings if each["level"] == "problem") == area
     assert {each["area"] for each in findings} >= {"python", "tools", "store", "models", "extras", "kernel"}
+
+
+def test_an_owners_file_that_is_a_pipe_holds_nothing_up(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_store(here / ".callboard") as store:
+        store.runs.start(StoredRun(id="r1", profile="loop", started_at=1.0, owner="abc"))
+    owners = here / ".callboard" / "owners"
+    owners.mkdir(exist_ok=True)
+    os.mkfifo(owners / "abc")
+    assert "r1" in of(found(capsys), "store", "warning")
 
 
 def test_an_older_store_is_told_to_be_upgraded_and_is_not(

@@ -356,6 +356,8 @@ def test_calls_of_a_run_that_is_not_there_are_an_error(capsys: pytest.CaptureFix
             ["calls", "--since", "yesterday"],
             "'yesterday' is no moment; write it as 2h, 3d (so long ago), 2026",
         ),
+        (["calls", "--slow", "9" * 400 + "s"], "a duration of 400 digits is more than can be counted"),
+        (["runs", "prune", "--max-size", "9" * 400 + "TB"], "a size of 400 digits is more than"),
         (["calls", "--slow", "fast"], "'fast' is not a duration such as 500ms, 90s"),
         (["runs", "prune", "--max-size", "big"], "'big' is not a size such as 500MB (B, kB"),
         (["runs", "prune", "--keep-runs", "-1"], "Must be >= 0"),
@@ -368,6 +370,27 @@ def test_a_choice_that_is_none_is_wrong_usage(
 ) -> None:
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize(
+    ("asked", "all_of_them"),
+    [
+        ("--until 9999-12-31", True),
+        ("--since 9999-12-31", False),
+        ("--since 99999999999999d", True),
+        ("--slow 99999999999999w", False),
+        ("--before 99999999999999999999999", True),
+    ],
+)
+def test_a_filter_beyond_all_numbers_finds_everything_or_nothing(
+    asked: str, all_of_them: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calls", "--json"]) == 0
+    everything = json.loads(capsys.readouterr().out)
+    assert main(["calls", "--json", *asked.split()]) == 0
+    assert json.loads(capsys.readouterr().out) == (everything if all_of_them else [])
+    assert everything
 
 
 def test_the_statuses_that_can_be_chosen_are_those_that_are_recorded() -> None:

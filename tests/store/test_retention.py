@@ -116,6 +116,38 @@ def test_the_file_shrinks_to_its_size_and_the_oldest_go_first(tmp_path: Path) ->
         assert store.prune(Retention(max_size=2_000_000)).runs == []
 
 
+def test_a_large_result_of_two_calls_outside_of_runs_stays_with_the_newer_one(tmp_path: Path) -> None:
+    now = time.time()
+    with open_store(tmp_path) as store:
+        store.blobs.put('"x"', run="", principal=None)
+        store.calls.add(record("old", now - 40 * DAY))
+        with sqlite3.connect(store.path) as connection:
+            connection.execute("UPDATE blobs SET created_at = ?", (now - 40 * DAY + 1,))
+        connection.close()
+        handle = store.blobs.put('"x"', run="", principal=None)
+        store.calls.add(record("new", now - 1))
+
+        assert store.prune(Retention(keep_days=30)).calls == 1
+        assert store.blobs.get(handle, run="", principal=None) == '"x"'
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        Retention(keep_days=1e300),
+        Retention(keep_days=float("inf")),
+        Retention(keep_runs=10**30),
+        Retention(max_size=10**40),
+    ],
+)
+def test_a_limit_beyond_all_numbers_keeps_everything(kept: Retention, tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        fill(store, "r1", 1.0)
+        store.calls.add(record("c1", 1.0))
+        for gone in (store.would_prune(kept), store.prune(kept)):
+            assert (gone.runs, gone.calls) == ([], 0)
+
+
 def test_calls_outside_of_runs_go_by_age_and_by_size(tmp_path: Path) -> None:
     now = time.time()
     with open_store(tmp_path) as store:

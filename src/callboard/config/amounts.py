@@ -20,7 +20,10 @@ def size_of(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is not {SIZES}")
-    return int(float(found[1]) * _BYTES[found[2]])
+    size = float(found[1]) * _BYTES[found[2]]
+    if size == float("inf"):
+        raise ValueError(f"a size of {len(found[1])} digits is more than can be counted")
+    return int(size)
 
 
 def shown_size(size: float) -> str:
@@ -42,4 +45,7 @@ def seconds_of(text: str) -> float:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is not {DURATIONS}")
-    return float(found[1]) * _SECONDS[found[2]]
+    seconds = float(found[1]) * _SECONDS[found[2]]
+    if seconds == float("inf"):
+        raise ValueError(f"a duration of {len(found[1])} digits is more than can be counted")
+    return seconds

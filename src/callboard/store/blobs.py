@@ -43,7 +43,10 @@ class Blobs:
         with self._database.write() as connection:
             if run and connection.execute(held).scalar_one() + len(text) > MAX_RUN:
                 raise StoreError(f"the large results of run {run} have more than {MAX_RUN} characters")
-            connection.execute(insert(blobs).values(row).on_conflict_do_nothing(index_elements=identity))
+            kept = insert(blobs).values(row)
+            # one that is there is as young as its newest call: it goes when that goes
+            again = {"created_at": kept.excluded.created_at}
+            connection.execute(kept.on_conflict_do_update(index_elements=identity, set_=again))
         return handle
 
     def get(self, handle: str, *, run: str, principal: Principal) -> str | None:

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.sqlite import insert
 from callboard.errors import StoreError
 from callboard.store.database import Database
 from callboard.store.events import of_run
-from callboard.store.rows import CallFilter
+from callboard.store.rows import LAST, CallFilter, nanoseconds
 from callboard.store.tables import DAMAGED, calls
 
 _COLUMNS = ("invocation_id", "tool_id", "kind", "status", "agent", "started_ns", "duration_ns")
@@ -104,13 +104,13 @@ def _figures(wanted: CallFilter) -> Iterator[sa.ColumnElement[bool]]:
     if wanted.simulated is not None:
         yield calls.c.simulated.is_(sa.true() if wanted.simulated else sa.false())
     if wanted.since is not None:
-        yield calls.c.started_ns >= int(wanted.since * 1e9)
+        yield calls.c.started_ns >= nanoseconds(wanted.since)
     if wanted.until is not None:
-        yield calls.c.started_ns < int(wanted.until * 1e9)
+        yield calls.c.started_ns < nanoseconds(wanted.until)
     if wanted.slow is not None:
-        yield calls.c.duration_ns >= int(wanted.slow * 1e9)
+        yield calls.c.duration_ns >= nanoseconds(wanted.slow)
     if wanted.before is not None:
-        yield calls.c.seq < wanted.before
+        yield calls.c.seq < min(wanted.before, LAST)
 
 
 def _record(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Looking at a state folder without changing anything in it, whatever is in it."""
 
+import errno
 import fcntl
 import os
 import shutil
 import sqlite3
+import stat
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +55,8 @@ def examine(folder: Path) -> Examined:
     """
     file = folder / FILE
     status = file.stat()
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for whoever writes to it
+        raise OSError(errno.EINVAL, f"{FILE} is no regular file")
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=2)) as connection:
         damage = _damage(connection)
         version = _version(connection)
@@ -93,7 +97,7 @@ def _lives(folder: Path, owner: str) -> bool:
     if not owner.isalnum():
         return False
     try:
-        descriptor = os.open(folder / owner, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder / owner, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError:

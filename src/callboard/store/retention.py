@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from callboard.store.database import Database
 from callboard.store.events import of_run
-from callboard.store.rows import Pruned, Reason, Retention
+from callboard.store.rows import LAST, Pruned, Reason, Retention, nanoseconds
 from callboard.store.tables import blobs, calls, events, runs, steps
 
 BATCH = 20  # runs that go in one transaction: others write between two
@@ -119,7 +119,7 @@ class Pruning:
     def _by_number(self, connection: sa.Connection) -> list[str]:
         if self._kept.keep_runs is None:
             return []
-        newest = sa.select(runs.c.seq).order_by(runs.c.seq.desc()).limit(self._kept.keep_runs)
+        newest = sa.select(runs.c.seq).order_by(runs.c.seq.desc()).limit(min(self._kept.keep_runs, LAST))
         surplus = _ended().where(runs.c.seq.not_in(newest)).order_by(runs.c.seq)
         return [row.id for row in connection.execute(surplus)]
 
@@ -165,7 +165,7 @@ def _ended() -> "sa.Select[str, float]":
 def _outside(until: float) -> Iterator[Column]:
     yield calls.c.run.is_(None)
     if until != float("inf"):
-        yield calls.c.started_ns < int(until * 1e9)
+        yield calls.c.started_ns < nanoseconds(until)
 
 
 def _drop(connection: sa.Connection, run: str) -> bool:

@@ -99,6 +99,14 @@ class CallFilter:
     before: int | None = None
 
 
+LAST = 2**63 - 1  # the largest number that SQLite holds
+
+
+def nanoseconds(seconds: float) -> int:
+    """What the store compares moments and durations by; one that it can't hold is its first or last."""
+    return int(max(-9e9, min(9e9, seconds)) * 1e9)
+
+
 Reason = Literal["keep_days", "keep_runs", "max_size"]
 
 
