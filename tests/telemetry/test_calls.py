@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -33,6 +34,60 @@ async def waits() -> str:
 
 def attributes(span: ReadableSpan) -> dict[str, Any]:
     return dict(span.attributes or {})
+
+
+class Failing:
+    """A tracer of the host's own that fails: at the start of a span, or in one of its methods."""
+
+    def __init__(self, where: str, traces: Traces) -> None:
+        self.where = where
+        self.traces = traces
+
+    def start_span(self, *given: Any, **options: Any) -> Any:
+        if self.where == "start_span":
+            raise RuntimeError("the tracer failed")
+        span: Any = self.traces.tracer.start_span(*given, **options)
+
+        def fails(*_: Any, **__: Any) -> None:
+            raise RuntimeError("the span failed")
+
+        setattr(span, self.where, fails)
+        return span
+
+
+@pytest.mark.parametrize("where", ["start_span", "set_attributes", "set_status", "add_event", "end"])
+async def test_a_tracer_that_fails_is_logged_and_costs_no_call(
+    where: str, traces: Traces, caplog: pytest.LogCaptureFixture
+) -> None:
+    tracer: Any = Failing(where, traces)
+    tools = ToolRegistry(tracer=tracer).register(add)
+
+    assert (await tools.invoke_async("add", {"a": 1, "b": 2})).value == 3
+    with pytest.raises(ToolError, match="a: is missing"):
+        tools.invoke("add", {"b": 2})
+    assert len(tools.events) == 3
+    assert ("callboard.telemetry" in {record.name for record in caplog.records}) is (where != "add_event")
+    assert not get_current_span().get_span_context().is_valid
+
+
+async def test_a_name_that_a_model_made_up_is_bounded_and_can_be_sent(traces: Traces) -> None:
+    tools = ToolRegistry(tracer=traces.tracer).register(add)
+
+    await tools.invoke_batch([("\ud800" + "x" * 100_000, {})])
+
+    (span,) = traces.spans
+    assert span.name == "execute_tool \\ud800" + "x" * 199 + "…"
+    assert attributes(span)["gen_ai.tool.name"] == span.name.removeprefix("execute_tool ")
+
+
+async def test_a_call_that_is_closed_from_a_copy_of_its_context_ends_its_span(traces: Traces) -> None:
+    passage = ToolRegistry(tracer=traces.tracer).register(waits).invoke_async("waits")
+    inside = copy_context()
+    inside.run(passage.send, None)
+
+    inside.copy().run(passage.close)
+
+    assert attributes(traces.one("execute_tool waits"))["callboard.status"] == "interrupted"
 
 
 @pytest.mark.covers("B96")

@@ -1,6 +1,7 @@
 """A span `execute_tool {tool}` around each passage through the gate, filled from the call's own record."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -9,6 +10,7 @@ from callboard.telemetry import spans as named
 from callboard.telemetry.spans import Open, Spans
 
 MAX_CONTENT = 20_000  # characters of arguments, and of a result, that a span carries
+MAX_NAME = 200  # characters of a tool's name in a span
 Passage = Callable[..., Coroutine[Any, Any, Any]]  # the gate, or what stands in front of it
 
 
@@ -35,15 +37,17 @@ def traced(passage: Passage, spans: Spans) -> Passage:
     async def through(
         ports: Any, snapshot: Any, tool_id: str, raw: Any, options: Any, *more: Any, sync: bool
     ) -> Any:
-        attributes = {named.TOOL: tool_id, named.TOOL_TYPE: "function", named.AGENT: options.agent}
-        with spans.open("execute_tool", tool_id, attributes) as opened:
+        name = _named(tool_id)
+        attributes = {named.TOOL: name, named.TOOL_TYPE: "function", named.AGENT: options.agent}
+        with spans.open("execute_tool", name, attributes) as opened:
             call = _Call(opened)
             token = _current.set(call)
             try:
                 return await passage(ports, snapshot, tool_id, raw, options, *more, sync=sync)
             finally:
                 if _current.get() is call:
-                    _current.reset(token)
+                    with suppress(ValueError):  # closed from a copy of the context
+                        _current.reset(token)
                 if call.record is not None:
                     _tell(opened, call.record, content=spans.content)
 
@@ -78,6 +82,13 @@ def _tell(opened: Open, record: ToolCallRecord, *, content: bool) -> None:
         opened.set({named.ARGUMENTS: _shown(record.arguments), named.RESULT: _shown(record.result)})
     if record.failure is not None:
         opened.fail(record.failure.code, record.failure.message)
+
+
+def _named(tool_id: str) -> str:
+    """The name of a span: what a model made up may be of any length, and hold what can't be sent."""
+    if len(tool_id) > MAX_NAME:
+        tool_id = f"{tool_id[:MAX_NAME]}…"
+    return tool_id if tool_id.isascii() else tool_id.encode("utf-8", "backslashreplace").decode()
 
 
 def _shown(text: str | None) -> str | None:

@@ -1,12 +1,23 @@
 """A span around a piece of work, and what the GenAI conventions call its attributes."""
 
+import logging
+from collections.abc import Callable
 from contextvars import Token
 from importlib.metadata import version
 from types import TracebackType
 from typing import Self
 
 from opentelemetry.context import Context, attach, detach, get_current
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, get_tracer, set_span_in_context
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    Tracer,
+    get_tracer,
+    set_span_in_context,
+)
 from opentelemetry.util.types import AttributeValue
 
 # As in version 1.43 of the semantic conventions; they are data here, so that the API alone is enough.
@@ -19,12 +30,21 @@ ARGUMENTS = "gen_ai.tool.call.arguments"
 RESULT = "gen_ai.tool.call.result"
 ERROR_TYPE = "error.type"
 
+_log = logging.getLogger("callboard.telemetry")
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 
 
 def global_tracer() -> Tracer:
     """Callboard's tracer of the provider that the process has configured, or will."""
     return get_tracer("callboard", version("callboard"))
+
+
+def _harmless(work: Callable[[], object]) -> None:
+    """Whatever a tracer does, what its span is around goes on."""
+    try:
+        work()
+    except Exception:  # noqa: BLE001 - logged: a tracer or processor of the host's own
+        _log.warning("a span failed", exc_info=True)
 
 
 class Open:
@@ -44,13 +64,14 @@ class Open:
 
     def set(self, attributes: dict[str, AttributeValue | None]) -> None:
         """Set attributes; what is None is left out."""
-        self.span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        given = {name: value for name, value in attributes.items() if value is not None}
+        _harmless(lambda: self.span.set_attributes(given))
 
     def fail(self, code: str, message: str) -> None:
         """It did not succeed: `code` becomes `error.type`."""
         self._failed = True
-        self.span.set_attribute(ERROR_TYPE, code)
-        self.span.set_status(Status(StatusCode.ERROR, message or code))
+        self.set({ERROR_TYPE: code})
+        _harmless(lambda: self.span.set_status(Status(StatusCode.ERROR, message or code)))
 
     def __enter__(self) -> Self:
         self._context = set_span_in_context(self.span)
@@ -69,7 +90,7 @@ class Open:
                 self.fail(code, str(error))  # one of ours: written to be read
             else:
                 self.fail(type(error).__name__, "")
-        self.span.end()
+        _harmless(self.span.end)
 
 
 class Spans:
@@ -94,12 +115,16 @@ class Spans:
     ) -> Open:
         """A span named by its operation and what it is about; use it as a context manager."""
         given = {name: value for name, value in attributes.items() if value is not None}
-        return Open(
-            self.tracer.start_span(
+        made: list[Span] = [INVALID_SPAN]
+
+        def start() -> None:
+            made[0] = self.tracer.start_span(
                 f"{operation} {about}",
                 kind=_KINDS[kind],
                 attributes={OPERATION: operation, **given},
                 record_exception=False,
                 set_status_on_exception=False,
             )
-        )
+
+        _harmless(start)
+        return Open(made[0])
