@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callboard import Decision, Principal, ToolError, ToolRegistry, tool
+from callboard import Decision, Injected, Principal, ToolError, ToolRegistry, secret, tool
 from callboard.calls.explaining import ANYTHING, Explanation
 from callboard.events import ApprovalAsked
 from callboard.policy import CallView, ModePolicy
@@ -230,6 +230,29 @@ async def test_hooks_are_named_and_not_run_and_the_answer_is_not_the_last_word()
     assert (told.verdict, told.certain, ran) == ("allow", False, [])
     assert "rewriting" in told.steps[2].text
     assert (await tools.explain("look", {"a": "x"})).certain
+
+
+async def test_what_only_the_host_can_give_has_the_last_word() -> None:
+    @tool
+    def post(user: Injected[str], token: str = secret("TOKEN")) -> None: ...
+
+    tools = ToolRegistry(authorize=ModePolicy(write="allow")).register(post)
+    told = await tools.explain("post", {})
+    assert (told.verdict, told.certain) == ("allow", False)
+    assert "secrets and injected values" in told.steps[-2].text
+    assert (await tools.explain("post", {}, execution=ExecutionOptions(simulate=True))).certain
+    assert (await tools.explain("post", {"token": "x"})).certain
+
+
+async def test_a_parser_that_exits_ends_the_explanation_and_nothing_else() -> None:
+    def exits(_raw: Any) -> None:
+        raise SystemExit(3)
+
+    tools = ToolRegistry().register(
+        {"id": "own", "kind": "read", "parse_input": exits, "execute": ran.append, "parse_output": exits}
+    )
+    told = await tools.explain("own", {})
+    assert (told.verdict, told.code) == await done(tools, "own", {}, ExecutionOptions())
 
 
 async def test_arguments_can_be_left_open() -> None:

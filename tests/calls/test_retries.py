@@ -53,6 +53,24 @@ async def test_a_read_is_tried_again_and_each_try_is_told() -> None:
     assert told(tools)[0]["error"] == "gone for now"
 
 
+class Coded(Exception):
+    """An exception of the tool's own whose code can't be read."""
+
+    @property
+    def code(self) -> str:
+        raise RuntimeError("no code")
+
+
+@pytest.mark.parametrize("retries", [FAST, Retries(2, on="http.429", wait=0)])
+async def test_an_error_whose_code_can_not_be_read_is_the_error_of_the_call(retries: Retries) -> None:
+    work, tries = failing(9, Coded("out of paper"), retries=retries)
+
+    with pytest.raises(ToolError, match="out of paper") as raised:
+        await registry(work).invoke_async("work")
+    assert raised.value.code == "tool.failed"
+    assert len(tries) == (3 if retries is FAST else 1)
+
+
 def test_a_sync_tool_is_tried_again_in_its_thread() -> None:
     tries: list[int] = []
 

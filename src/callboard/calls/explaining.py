@@ -54,7 +54,7 @@ class Explanation(Struct, frozen=True):
         kind: the tool's kind; None where there is no such tool for this agent.
         agent: whose call it would be.
         verdict: `allow`; `ask`: a person decides; `deny`: it may not; `fail`: its arguments are refused.
-        certain: whether nothing else has a word, such as a hook, or arguments that were left open.
+        certain: whether nothing else has a word, such as a hook, a source of secrets, or arguments left open.
         code: of the error that the call would end with; None for `allow` and `ask`.
         message: of that error.
         hint: the next step.
@@ -111,7 +111,7 @@ async def explain(
         way.refuse(error)
     except Ended as ended:
         way.refuse(ended.error)
-    except Exception as error:  # noqa: BLE001 - as the gate: a fault of ours, whose text is not shown
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - as the gate: a fault, whose text is not shown
         made = InternalError(f"Callboard failed: {type(error).__name__}")
         made.__cause__ = error
         way.refuse(made)
@@ -171,6 +171,10 @@ class _Way:
         if tool.turn is not None:
             self._say("note", f"it waits for its turn: {tool.turn}")
         self._at = "run"
+        if self._supplied(tool):
+            self._say(
+                "note", "secrets and injected values are fetched for the call itself: not looked for here"
+            )
         self._say("note", _running(tool, simulate=self._options.simulate is True))
 
     def refuse(self, error: ToolError) -> None:
@@ -189,7 +193,7 @@ class _Way:
             None if tool is None else tool.kind,
             self._options.agent,
             self._verdict,
-            tool is None or self._at == "arguments" or not (self._ports.before or self._open),
+            self._certain(),
             None if failure is None else failure.code,
             "" if failure is None else failure.message,
             None if failure is None else failure.hint,
@@ -199,6 +203,19 @@ class _Way:
             self._reasons,
             tuple(self._steps),
         )
+
+    def _certain(self) -> bool:
+        """Whether nothing has a word that was not asked here."""
+        if self._tool is None or self._at == "arguments":
+            return True
+        if self._ports.before or self._open:
+            return False
+        return self._error is not None or not self._supplied(self._tool)
+
+    def _supplied(self, tool: RegisteredTool) -> bool:
+        """Whether the call would need what only the host can give."""
+        simulated = self._options.simulate is True and tool.kind != "read"
+        return bool(tool.simulate_needs if simulated else tool.needs)
 
     def _say(self, outcome: StepOutcome, text: str) -> None:
         self._steps.append(Step(self._at, outcome, text))

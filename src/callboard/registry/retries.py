@@ -8,9 +8,9 @@ from typing import Any
 
 from callboard.calls.failures import text_of
 from callboard.calls.ports import frame_here
-from callboard.errors import ToolError
 from callboard.tools import RegisteredTool, Retries
 from callboard.tools.entry import Run
+from callboard.tools.retries import code_of
 from callboard.types import ToolContext
 from callboard.workers import Timer, paused, paused_in_thread
 
@@ -67,12 +67,11 @@ class _Tried:
         return pause
 
     def _tell(self, attempt: int, error: Exception, pause: float, context: ToolContext) -> None:
-        code = getattr(error, "code", None)
         context.report(
             {
                 "try": attempt + 1,
                 "of": self._retries.times + 1,
-                "after": code if isinstance(code, str) else ToolError.code,
+                "after": code_of(error),
                 "error": type(error).__name__ if self._masked else text_of(error, context.redaction),
                 "pause_seconds": round(pause, 3),
             }

@@ -68,9 +68,7 @@ class Retries:
         reasons: tuple[Reason, ...] = self.on  # pyright: ignore[reportAssignmentType] - made one above
         if not reasons:
             return not isinstance(failure, ToolError)
-        code = getattr(failure, "code", None)
-        if not isinstance(code, str):
-            code = ToolError.code
+        code = code_of(failure)
         return any(code == each if isinstance(each, str) else isinstance(failure, each) for each in reasons)
 
     def pause(self, before: int, share: float) -> float:
@@ -82,6 +80,15 @@ class Retries:
         """
         whole = min(self.longest, self.wait * 2.0 ** (before - 2))
         return whole * (0.5 + share / 2)
+
+
+def code_of(failure: BaseException) -> str:
+    """Its code for `on` and for what is told of a try, whatever its class does."""
+    try:
+        code: Any = getattr(failure, "code", None)
+    except Exception:  # noqa: BLE001 - a property of the tool's own class
+        return ToolError.code
+    return code if isinstance(code, str) else ToolError.code
 
 
 def retries_for(tool_id: str, retries: Any, *, kind: str, idempotent: bool, quick: bool) -> Retries | None:
