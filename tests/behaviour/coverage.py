@@ -11,7 +11,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 # The parts of the project that are done: every statement of theirs has a test.
-FINISHED = frozenset({1})
+FINISHED = frozenset({1, 2})
 
 
 def statements() -> dict[str, tuple[int, str]]:

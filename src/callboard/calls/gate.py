@@ -74,9 +74,9 @@ async def gate(
                 began += settled.waited_ns  # the deadline stands still while a person is asked
             reasons, verdict = settled.decision.reasons, "allow"
             arguments, frozen, repaired = settled.parsed
-        # 5. Its turn at the lock; only then it starts.
+        # 5. Its turn; only then it starts.
         if turn is not None:
-            await ports.locks.acquire(turn, chain, abort, (began, deadline), sync=sync)
+            await ports.turns.acquire(turn, chain, abort, (began, deadline), sync=sync)
             lock = turn
         if settled is not None and ports.policy_epoch is not None:
             view = CallView(tool, frozen, call_id, key, options)
@@ -109,7 +109,7 @@ async def gate(
             else:
                 job = ports.pool.submit(partial(work, arguments, context))
                 if lock is not None:
-                    job.when_done(partial(ports.locks.release, lock, call_id))
+                    job.when_done(partial(ports.turns.release, lock, call_id))
                 writes = kind != "read" and not simulated
                 value = await watched(job.outcome(writes=writes), abort, began, deadline)
         except (Ended, CallerCancelled) as failure:
@@ -129,7 +129,7 @@ async def gate(
         verdict, reasons = denial_of(error) or (verdict, reasons)
     finally:
         if lock is not None and job is None:
-            ports.locks.release(lock, call_id)
+            ports.turns.release(lock, call_id)
         try:  # noqa: SIM105 - a `with` would cost each call half a microsecond
             leave_frame(token)
         except ValueError:  # closed from another context, where the frame never was

@@ -49,7 +49,7 @@ class Ports:
     blobs: Blobs | None = None
     secrets: Secrets | None = None  # None: the environment, then the keyring
     injected: Mapping[str, Any] | None = None
-    locks: Turns = field(default_factory=Turns)
+    turns: Turns = field(default_factory=Turns)
     pool: ThreadPool = field(default_factory=shared_pool)
 
 

@@ -111,7 +111,7 @@ class ToolRegistry(Generic[ToolT]):
             blobs=blobs,
             secrets=secrets,
             injected={**(injected or {}), **(defaults.injected or {})},
-            locks=Turns(timer),
+            turns=Turns(timer),
             pool=shared_pool() if threads is None else ThreadPool(threads),
         )
 
@@ -168,7 +168,7 @@ class ToolRegistry(Generic[ToolT]):
         return self.derived().seal()
 
     def _entry(self, tool: Any) -> RegisteredTool:
-        entry = with_retries(registered(tool), self._ports.locks.timer)
+        entry = with_retries(registered(tool), self._ports.turns.timer)
         return watch_mutations(entry) if self._debug else entry
 
     # -- calling -------------------------------------------------------------------------------------------
