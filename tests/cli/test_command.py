@@ -159,7 +159,7 @@ def test_a_stream_that_is_closed_is_done_without(closed: str, tmp_path: Path) ->
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("started") is (">&-" not in closed.replace("2>&-", ""))
+    assert done.stdout.startswith("call") is (">&-" not in closed.replace("2>&-", ""))
 
 
 def test_an_output_that_is_full_is_said(tmp_path: Path) -> None:

@@ -151,10 +151,10 @@ def test_a_run_that_is_not_there_or_not_the_only_one_is_said(capsys: pytest.Capt
 @pytest.mark.usefixtures("recorded")
 def test_calls_are_listed_with_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "calls") == snapshot("""\
-started              run   tool        status          took    what
-2025-11-30 10:53:20  -     add         ok (simulated)  1.2 ms  {"a":1}
-2025-11-30 10:53:20  r1/a  write_file  denied          1.2 ms  permission.denied: no\\x1b[2J  {"a":1}
-2025-11-30 10:53:20  r1    add         ok              1.2 ms  {"a":1}
+call  started              run   tool        status          took    what
+c3    2025-11-30 10:53:20  -     add         ok (simulated)  1.2 ms  {"a":1}
+c2    2025-11-30 10:53:20  r1/a  write_file  denied          1.2 ms  permission.denied: no\\x1b[2J  {"a":1}
+c1    2025-11-30 10:53:20  r1    add         ok              1.2 ms  {"a":1}
 """)
 
 
@@ -317,7 +317,7 @@ def test_runs_are_pruned_and_a_rehearsal_deletes_nothing(
 ) -> None:
     said = printed(capsys, "runs", "prune", "--keep-runs", "1", "--dry-run")
     assert said.startswith(
-        "r1  would go by keep_runs\n1 runs, 0 calls outside of runs would go; the store has "
+        "r1  would go by keep_runs\n1 run, 0 calls outside of runs would go; the store has "
     )
     assert printed(capsys, "runs").count("\n") == 3
     told = json.loads(printed(capsys, "runs", "prune", "--keep-runs", "1", "--json"))
@@ -325,7 +325,7 @@ def test_runs_are_pruned_and_a_rehearsal_deletes_nothing(
     assert [run["id"] for run in json.loads(printed(capsys, "runs", "--json"))] == ["r2"]
     assert asked(capsys) == ["c3"]
     (here / "callboard.toml").write_text("[store]\nkeep_days = 30\n")
-    assert "1 runs, 1 calls outside of runs went" in printed(capsys, "runs", "prune")
+    assert "1 run, 1 call outside of runs went" in printed(capsys, "runs", "prune")
 
 
 def test_pruning_needs_to_be_told_what_is_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -438,9 +438,9 @@ interrupted  process.ended, 0 rounds, 2 calls (1 interrupted, 1 unknown)
            the process that ran it ended without a word
 """)
     _, write, read = printed(capsys, "calls", "--status", "unknown,interrupted").splitlines()
-    assert write.split()[2:6] == ["r1", "write_file", "unknown", "-"]
+    assert write.split()[3:7] == ["r1", "write_file", "unknown", "-"]
     assert "call.unknown: the process ended while the call ran; nobody knows whether it happened" in write
-    assert read.split()[2:6] == ["r1", "read_file", "interrupted", "-"]
+    assert read.split()[3:7] == ["r1", "read_file", "interrupted", "-"]
     assert "call.interrupted: the process ended while the call ran; it changes nothing" in read
 
 

@@ -108,7 +108,7 @@ def test_a_list_loads_neither_the_models_nor_the_store(here: Path) -> None:
 def test_tools_as_json_have_their_schemas(capsys: pytest.CaptureFixture[str]) -> None:
     add = json.loads(printed(capsys, "tools", "list", "--json"))[0]
     assert add == json.loads(printed(capsys, "tools", "show", "add", "--json"))
-    assert set(add) == {"id", "kind", "description", "parameters", "result", "calls", "fingerprint"}
+    assert set(add) == {"id", "kind", "description", "parameters", "result", "calls", "hidden", "fingerprint"}
     assert add["parameters"]["required"] == ["a"]
 
 

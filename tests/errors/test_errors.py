@@ -3,11 +3,12 @@
 import copy
 import inspect
 import re
+import traceback
 
 import pytest
 
 from callboard import errors
-from callboard.errors import CallboardError, Denied, ToolError
+from callboard.errors import CallboardError, Denied, RegistrationError, ToolError
 
 CLASSES = [getattr(errors, name) for name in errors.__all__]
 
@@ -39,3 +40,14 @@ def test_code_hint_and_text_survive_a_copy(made: type[ToolError]) -> None:
 def test_a_denial_keeps_its_chain_of_reasons() -> None:
     assert Denied("no", reasons=("rule 1", "rule 2")).reasons == ("rule 1", "rule 2")
     assert Denied("no").reasons == ("no",)
+
+
+def test_a_traceback_says_the_next_step_of_what_is_wrong_with_a_program() -> None:
+    wrong = RegistrationError("tool 's': rate is '10 per minute'", hint="such as '10/min'")
+
+    assert traceback.format_exception(wrong)[-1] == "hint: such as '10/min'\n"
+    assert traceback.format_exception(copy.copy(wrong)) == traceback.format_exception(wrong)
+
+
+def test_a_hint_for_a_model_may_hold_a_secret_and_is_in_no_traceback() -> None:
+    assert "tk-1" not in "".join(traceback.format_exception(ToolError("no", hint="not with tk-1")))

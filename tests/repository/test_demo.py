@@ -10,7 +10,7 @@ import pytest
 
 def settled(text: str) -> list[str]:
     """The lines without what differs from run to run: ids, times, places."""
-    text = re.sub(r"\b[0-9a-f]{12}\b", "ID", text)
+    text = re.sub(r"\b[0-9a-f]{12}\b|\b[0-9a-f]{16}-\d+\b", "ID", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "WHEN", text)
     text = re.sub(r"\b\d+(\.\d+)? ?m?s\b", "TIME", text)
     text = re.sub(r"\S*/(?=build/demo|examples/demo)", "", text)

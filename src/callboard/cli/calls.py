@@ -34,7 +34,7 @@ Examples:
 """
 SHOW_EXAMPLES = """\
 Examples:
-  callboard calls show 8f3c21d0a4b5c6d7-12     (the beginning of an id is enough)
+  callboard calls show 8f3c21d0a4b5c6d7-12    (as `calls` lists it)
   callboard calls show 8f3c21d0a4b5c6d7-12 --result > result.txt
   callboard calls show 8f3c21d0a4b5c6d7-12 --json
 """
@@ -133,7 +133,7 @@ def list_calls(
     if json:
         print_json(calls)
         return DONE
-    print_table(("started", "run", "tool", "status", "took", "what"), [_row(call) for call in calls])
+    print_table(("call", "started", "run", "tool", "status", "took", "what"), [_row(call) for call in calls])
     if len(found) > limit:
         print_note(f"there are older ones: --before {calls[-1]['seq']}")
     if store is not None and not calls:
@@ -156,7 +156,7 @@ def show_call(
     store = opened(config)
     found = None if store is None else store.calls.get(call)
     if store is None or found is None:
-        print_error(f"there is no call {call!r}", hint="callboard calls --json shows their ids")
+        print_error(f"there is no call {call!r}", hint="callboard calls shows their ids")
         return FAILED
     found["result"] = whole_result(store, found)
     if json:
@@ -247,6 +247,7 @@ def _row(call: dict[str, Any]) -> tuple[str, ...]:
     if call.get("damaged"):
         what = f"the rest is damaged in the file: row {call['seq']} of the table calls"
     return (
+        call["invocation_id"],
         when(call["started_ns"] / 1e9),
         call["run"] or "-",
         call["tool_id"],

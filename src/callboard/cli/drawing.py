@@ -73,6 +73,8 @@ def finished(card: Card) -> Text:
 
 def step(code: str | None, error: str, hint: str | None) -> str | None:
     """The next step for a person: the hint of a denial speaks to the model that made the call."""
+    if code == "injected.missing":
+        return f"{hint}; the command line has none: there, the parameter needs a default"
     if code != "approval.denied":
         return hint
     return (

@@ -69,8 +69,7 @@ def when(seconds: float | None) -> str:
 def print_error(error: BaseException | str, hint: str | None = None) -> None:
     """An error in a readable line on standard error; with CALLBOARD_DEBUG its traceback before it."""
     if isinstance(error, BaseException):
-        if debugging():
-            traceback.print_exception(error)
+        print_traceback(error)
         hint = hint or getattr(error, "hint", None)
         text = str(error) or type(error).__name__
     else:
@@ -80,6 +79,12 @@ def print_error(error: BaseException | str, hint: str | None = None) -> None:
         if hint:
             sys.stderr.write(f"hint: {visible(hint)}\n")
         sys.stderr.flush()
+
+
+def print_traceback(error: BaseException) -> None:
+    """Where an error came from, on standard error, where CALLBOARD_DEBUG asks for it."""
+    if debugging():
+        traceback.print_exception(error)
 
 
 def print_note(text: str) -> None:

@@ -82,7 +82,8 @@ def _bytes(text: str | None) -> int | None:
 
 
 def _how_far(gone: "Pruned") -> str:
-    return f"{len(gone.runs)} runs, {gone.calls} calls outside of runs"
+    runs, calls = len(gone.runs), gone.calls
+    return f"{runs} run{'s' * (runs != 1)}, {calls} call{'s' * (calls != 1)} outside of runs"
 
 
 def _told(gone: "Pruned", *, dry_run: bool) -> list[str]:

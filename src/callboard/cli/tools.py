@@ -12,7 +12,7 @@ from cyclopts import CycloptsError, Parameter
 
 from callboard.cli.exits import DONE, FAILED, STOPPED
 from callboard.cli.flags import AsJson, Asking, ConfigPath
-from callboard.cli.output import print_error, print_json, print_table, print_text
+from callboard.cli.output import print_error, print_json, print_table, print_text, print_traceback
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,8 +80,14 @@ def described(tool: "RegisteredTool") -> dict[str, Any]:
         "parameters": tool.input_schema,
         "result": tool.output_schema,
         "calls": treated(tool),
+        "hidden": hidden(tool),
         "fingerprint": tool.fingerprint,
     }
+
+
+def hidden(tool: "RegisteredTool") -> dict[str, str | None]:
+    """The parameters that no model sees, each with the name of its secret; None for an injected one."""
+    return {need.parameter: need.secret for need in tool.needs or ()}
 
 
 def treated(tool: "RegisteredTool") -> dict[str, Any]:
@@ -107,6 +113,10 @@ def told(tool: "RegisteredTool") -> list[str]:
         lines.append("idempotent: a second execution of the same call changes nothing")
     if tool.probe is not None:
         lines.append("probe: it can tell whether a write took place")
+    given = hidden(tool).items()
+    if given:
+        sources = (f"{name} ({f'secret {secret}' if secret else 'injected'})" for name, secret in given)
+        lines.append(f"given by the host, not by models: {', '.join(sources)}")
     return ["", *lines] if lines else []
 
 
@@ -216,10 +226,14 @@ def _print_result(result: "ToolResult[Any]", *, as_json: bool) -> None:
 def _print_failure(error: Any, *, as_json: bool) -> None:
     from callboard.events import call_event_to_json  # noqa: PLC0415 - loaded by the call anyway
 
+    print_traceback(error)
     if not as_json:
         from callboard.cli.drawing import step  # noqa: PLC0415 - rich, loaded by the call anyway
 
-        print_error(f"{error} [{error.code}]", hint=step(error.code, str(error), error.hint))
+        hint = step(error.code, str(error), error.hint)
+        if hint is None and error.__cause__ is not None:
+            hint = "CALLBOARD_DEBUG=1 shows where it came from"
+        print_error(f"{error} [{error.code}]", hint=hint)
         return
     record = None if error.invocation is None else call_event_to_json(error.invocation)
     print_json({"ok": False, "error": str(error), "code": error.code, "hint": error.hint, "record": record})

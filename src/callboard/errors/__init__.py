@@ -78,6 +78,8 @@ class CallboardError(Exception):
         if code is not None:
             self.code = code
         self.hint = hint
+        if hint is not None:
+            self.add_note(f"hint: {hint}")  # a traceback shows it
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive a process border: keyword arguments would be lost by the default."""
@@ -172,7 +174,9 @@ class ToolError(CallboardError):
     is_fresh = False
 
     def __init__(self, message: str = "", *, code: str | None = None, hint: str | None = None) -> None:
-        super().__init__(message, code=code, hint=hint)
+        super().__init__(message, code=code)
+        # no note of it: a tool's own hint may hold a secret, and each refused call would pay for it
+        self.hint = hint
         self.invocation: Any = None  # a ToolCallRecord: events stands above this room
 
     def fresh(self) -> Self:
