@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from callboard import Decision, ToolContext, ToolError, ToolRegistry, tool
+from callboard import Decision, Injected, ToolContext, ToolError, ToolRegistry, secret, tool
 from callboard.conversation import Image, Resource, Text
 from callboard.errors import Withheld
 from callboard.events import CallProgress
@@ -371,7 +371,7 @@ def test_a_long_text_inside_a_secret_that_is_json_is_taken_out_on_its_own() -> N
 
     assert redaction.text("refused: MIIEvQIBAD/\nANBgkqhkiG9, of type key") == "refused: ***, of type key"
     assert redaction.json(json.dumps(["MIIEvQIBAD/\nANBgkqhkiG9"])) == '["***"]'
-    assert knowing("[" * 100_000).text("[[") == "[["
+    assert knowing("[" * 3_000).text("[[") == "[["
 
 
 def test_what_interrupts_a_call_tells_no_secret() -> None:
@@ -385,6 +385,39 @@ def test_what_interrupts_a_call_tells_no_secret() -> None:
         tools.invoke("use")
     assert records(tools)[-1].failure is not None
     assert "0123" not in everything(tools)
+
+
+@pytest.mark.parametrize("error", [ValueError, ToolError])
+@pytest.mark.parametrize("by", ["source", "maker"])
+async def test_what_fetches_one_value_and_fails_tells_no_secret_that_was_fetched_before(
+    error: type[Exception], by: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any) -> str:
+        raise error("no exchange for sk-0123456789")
+
+    def one(name: str, _: Any) -> str:
+        return "sk-0123456789" if name == "TOKEN" else fails()
+
+    @tool(mode="read")
+    def by_source(first: Token, second: str = secret("SECOND")) -> None: ...
+
+    @tool(mode="read")
+    def by_maker(first: Token, second: Injected[str]) -> None: ...
+
+    tools = registry(
+        by_source,
+        by_maker,
+        secrets=one,
+        injected={"second": fails},
+    )
+    with pytest.raises(ToolError) as raised:
+        await tools.invoke_async(f"by_{by}")
+
+    assert raised.value.code in {"tool.failed", "secret.failed", "injected.failed"}
+    told = "".join(traceback.format_exception(raised.value))
+    assert "sk-0" not in told + everything(tools) + caplog.text
+    assert "***" in told
+    assert "sk-0" not in repr(raised.value.__context__) + repr(raised.value.__cause__)
 
 
 async def test_a_refusal_in_the_words_of_a_secret_is_told_without_it() -> None:

@@ -175,8 +175,20 @@ def newer_database(folder: Path) -> None:
     connection.close()
 
 
+def module_that_skips(folder: Path) -> None:
+    (folder / "skips.py").write_text("class Skipped(BaseException): ...\nraise Skipped('not here')\n")
+    (folder / "callboard.toml").write_text('tools = ["skips:tool"]\n')
+
+
 def state_that_is_a_file(folder: Path) -> None:
     (folder / ".callboard").write_text("")
+
+
+def database_of_another_program(folder: Path) -> None:
+    (folder / ".callboard").mkdir()
+    with sqlite3.connect(folder / ".callboard" / "callboard.db") as connection:
+        connection.execute("CREATE TABLE songs (title)")
+    connection.close()
 
 
 def database_that_is_a_pipe(folder: Path) -> None:
@@ -195,6 +207,8 @@ def database_that_is_a_pipe(folder: Path) -> None:
         (newer_database, "store"),
         (state_that_is_a_file, "store"),
         (database_that_is_a_pipe, "store"),
+        (database_of_another_program, "store"),
+        (module_that_skips, "tools"),
     ],
 )
 def test_what_is_broken_is_told_and_the_rest_is_looked_at(

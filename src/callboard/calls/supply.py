@@ -8,7 +8,7 @@ from inspect import Parameter, isawaitable, isroutine
 from typing import Any, NamedTuple
 
 from callboard.calls.decide import Settled, confirm
-from callboard.calls.failures import RISING
+from callboard.calls.failures import RISING, ending
 from callboard.calls.hooks import as_coroutine
 from callboard.calls.ports import Ports, enter_frame, frame_here
 from callboard.calls.sources import SERVICE, system_secrets
@@ -33,6 +33,7 @@ class _Sources(NamedTuple):
     own: Mapping[str, Any] | None
     began_ns: int
     sync: bool
+    redaction: Redaction | None  # of what was fetched so far, too
 
 
 async def supply(
@@ -66,27 +67,36 @@ async def supply(
     """
     chain, options, ports, began_ns = frame_here()
     view = CallView(tool, frozen, chain[-1], context.call_key, options)
-    sources = _Sources(ports, view, own, began_ns, sync)
-    values: dict[str, Any] = {}
-    secrets: list[str] = []
-    for need in needs:
-        if need.secret is None:
-            values[need.parameter] = await _injected(sources, context, need)
-            continue
-        found = await _secret(sources, need, need.secret)
-        values[need.parameter] = need.default if found is None else found
-        secrets += () if found is None else (found,)
-    if settled is not None and ports.policy_epoch is not None:
-        await confirm(ports, view, settled, began_ns, sync=sync)
+    wanted = tuple(needs)
     redaction = options.redaction
-    if secrets:
-        if redaction is None:  # for this call and those inside it
-            redaction = Redaction()
-            enter_frame((chain, replace(options, redaction=redaction), ports, began_ns))
-        for secret in secrets:
-            redaction.add(secret)
-    context.deliver(values, redaction)
-    return redaction
+    if redaction is None and any(need.secret is not None for need in wanted):
+        redaction = Redaction()  # for this call and those inside it
+    sources = _Sources(ports, view, own, began_ns, sync, redaction)
+    failed: BaseException | None = None
+    values: dict[str, Any] = {}
+    try:
+        values = {need.parameter: await _value(sources, context, need) for need in wanted}
+        if settled is not None and ports.policy_epoch is not None:
+            await confirm(ports, view, settled, began_ns, sync=sync)
+    except ToolError as failure:  # what fetches one secret may speak of another
+        failed, _ = ending(failure, chain[-1], redaction)
+    if failed is not None:  # raised here, where what was caught is no context of it
+        raise failed
+    if redaction and redaction is not options.redaction:
+        enter_frame((chain, replace(options, redaction=redaction), ports, began_ns))
+    context.deliver(values, redaction or options.redaction)
+    return redaction or options.redaction
+
+
+async def _value(sources: _Sources, context: ToolContext, need: Need) -> Any:
+    if need.secret is None:
+        return await _injected(sources, context, need)
+    found = await _secret(sources, need, need.secret)
+    if found is None:
+        return need.default
+    if sources.redaction is not None:
+        sources.redaction.add(found)
+    return found
 
 
 async def _secret(sources: _Sources, need: Need, name: str) -> str | None:
@@ -100,9 +110,7 @@ async def _secret(sources: _Sources, need: Need, name: str) -> str | None:
     except BaseException as error:
         if isinstance(error, ToolError) and error.invocation is None:
             raise  # its own words
-        redacting(_log, sources.view.options.redaction).warning(
-            "%s could not be fetched", where, exc_info=error
-        )
+        redacting(_log, sources.redaction).warning("%s could not be fetched", where, exc_info=error)
         raise ToolError(
             f"{where} could not be fetched: {type(error).__name__}",
             code="secret.failed",
@@ -170,9 +178,7 @@ async def _injected(sources: _Sources, context: ToolContext, need: Need) -> Any:
     except BaseException as error:
         if isinstance(error, ToolError) and error.invocation is None:
             raise  # its own words
-        redacting(_log, sources.view.options.redaction).warning(
-            "what makes %r for a call failed", name, exc_info=error
-        )
+        redacting(_log, sources.redaction).warning("what makes %r for a call failed", name, exc_info=error)
         raise ToolError(
             f"what the host makes for the parameter {name!r} failed: {type(error).__name__}",
             code="injected.failed",

@@ -164,7 +164,10 @@ def _store(around: _Folder) -> Iterator[Finding]:
         yield Finding("store", "ok", f"{folder} holds no store; the first run makes it")
     except OSError as error:
         yield Finding(
-            "store", "problem", f"{folder} can't be read: {error.strerror}", "check who owns the folder"
+            "store",
+            "problem",
+            f"{folder} can't be read: {error.strerror}",
+            "check who owns the folder, and what is in it",
         )
     except sqlite3.Error as error:
         yield Finding(
@@ -180,11 +183,7 @@ def _seen(file: Path, seen: Examined, config: Config) -> Iterator[Finding]:
     if seen.damage:
         text = f"{file} is damaged: {'; '.join(seen.damage)}"
         yield Finding("store", "problem", text, "restore a copy, or move the file away")
-    if seen.version is not None and seen.version > seen.known:
-        text = f"{file} was written by a newer Callboard (tables {seen.version}, known {seen.known})"
-        yield Finding("store", "problem", text, "upgrade Callboard")
-    if seen.version is not None and seen.version < seen.known:
-        yield Finding("store", "ok", f"it has tables of version {seen.version}: the next run upgrades them")
+    yield from _whose(file, seen)
     if not os.access(file, os.W_OK):
         yield Finding("store", "problem", f"{file} can't be written", "check who owns it")
     if seen.open_to_others:
@@ -200,6 +199,18 @@ def _seen(file: Path, seen: Examined, config: Config) -> Iterator[Finding]:
     if seen.abandoned:
         text = f"the process of these runs is gone: {', '.join(seen.abandoned)}"
         yield Finding("store", "warning", text, "callboard runs ends them and shows what was open in them")
+
+
+def _whose(file: Path, seen: Examined) -> Iterator[Finding]:
+    """By whom it was written."""
+    if seen.foreign is not None:
+        text = f"{file} belongs to another program (it has the table {seen.foreign!r} and no version)"
+        yield Finding("store", "problem", text, "set [state] folder to another place")
+    if seen.version is not None and seen.version > seen.known:
+        text = f"{file} was written by a newer Callboard (tables {seen.version}, known {seen.known})"
+        yield Finding("store", "problem", text, "upgrade Callboard")
+    if seen.version is not None and seen.version < seen.known:
+        yield Finding("store", "ok", f"it has tables of version {seen.version}: the next run upgrades them")
 
 
 def _models(around: _Folder) -> Iterator[Finding]:

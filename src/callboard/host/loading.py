@@ -62,7 +62,9 @@ def _resolved(name: str, folder: Path) -> Any:
             f"there is no module {module_name!r}{_meant(module_name, here)}",
             hint=f"it is looked for in {folder} and among the installed packages",
         ) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a test's skip, or an exit
         raise ConfigError(
             f"importing {module_name!r} failed: {type(error).__name__}: {error}",
             hint=getattr(error, "hint", None),

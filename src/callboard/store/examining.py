@@ -26,6 +26,7 @@ class Examined:
         free: bytes that are free on its disk.
         version: of the tables; None where there are none.
         known: the version that this Callboard makes.
+        foreign: a table of another program, where there is one and no version.
         damage: what SQLite complains of.
         runs: how many there are.
         calls: how many records of calls there are.
@@ -38,6 +39,7 @@ class Examined:
     free: int
     version: str | None
     known: str
+    foreign: str | None
     damage: tuple[str, ...]
     runs: int
     calls: int
@@ -68,6 +70,7 @@ def examine(folder: Path) -> Examined:
             free=shutil.disk_usage(folder).free,
             version=version,
             known=HEAD,
+            foreign=_foreign(connection) if version is None else None,
             damage=damage,
             runs=counted[0],
             calls=counted[1],
@@ -85,6 +88,11 @@ def _damage(connection: sqlite3.Connection) -> tuple[str, ...]:
 def _version(connection: sqlite3.Connection) -> str | None:
     tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
     row = tables and connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return None if row is None else str(row[0])
+
+
+def _foreign(connection: sqlite3.Connection) -> str | None:
+    row = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
     return None if row is None else str(row[0])
 
 
