@@ -420,6 +420,23 @@ async def test_what_fetches_one_value_and_fails_tells_no_secret_that_was_fetched
     assert "sk-0" not in repr(raised.value.__context__) + repr(raised.value.__cause__)
 
 
+def test_whatever_a_tool_logs_its_call_goes_on_and_tells_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+
+    @tool(mode="read")
+    def use(token: Token, ctx: ToolContext) -> str:
+        pairs: dict[Any, Any] = {(1, 2): token, (token, 3): 4, frozenset([5]): 6}
+        ctx.logger.warning("said", extra={"endless": endless, "pairs": pairs})
+        return "done"
+
+    assert registry(use, secrets=always("sk-0123456789")).invoke("use").value == "done"
+
+    told = vars(caplog.records[-1])
+    assert told["endless"] == "a list that can't be shown"
+    assert told["pairs"] == {(1, 2): "***", "('***', 3)": 4, frozenset([5]): 6}
+
+
 async def test_a_refusal_in_the_words_of_a_secret_is_told_without_it() -> None:
     class No:
         async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:

@@ -3,6 +3,7 @@
 import logging
 import traceback
 from copy import copy
+from typing import Any
 
 from callboard.types.redaction import Redaction
 
@@ -46,8 +47,14 @@ class RedactingLogger(logging.Logger):
             made.stack_info = text(record.stack_info)
         for name, value in vars(record).items():
             if name not in _ITS_OWN:
-                setattr(made, name, self._redaction.value(value))
+                setattr(made, name, self._extra(value))
         return made
+
+    def _extra(self, value: Any) -> Any:
+        try:
+            return self._redaction.value(value)
+        except Exception:  # noqa: BLE001 - what holds itself, or odd classes: a line of a log fails no tool
+            return f"a {type(value).__name__} that can't be shown"
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -135,9 +135,16 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if is_dict(value):
-            return {self.value(name): self.value(each) for name, each in value.items()}
+            return {self._name(name): self.value(each) for name, each in value.items()}
         if is_list(value):
             return [self.value(each) for each in value]
+        return self._object(value)
+
+    def _name(self, name: Any) -> Any:
+        """A key stays what it is, such as a pair, unless there is a secret in it."""
+        return self.text(name) if isinstance(name, str) else self._object(name)
+
+    def _object(self, value: Any) -> Any:
         try:
             shown = repr(value)
         except Exception:  # noqa: BLE001 - an object's own code
