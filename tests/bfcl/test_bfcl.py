@@ -1,11 +1,10 @@
 """The Berkeley Function Calling Leaderboard: its functions register, and its right calls pass.
 
-`pytest -m slow -s tests/bfcl` prints the counts.
+The counts stand in the summary of `pytest -m slow tests/bfcl`.
 """
 
 import json
 import resource
-import sys
 import time
 import tomllib
 from collections import Counter
@@ -22,16 +21,12 @@ from callboard.tools import RegisteredTool
 from callboard.tools.samples import sample
 from tests.bfcl.calls import calls
 from tests.bfcl.cleaning import cleaned
+from tests.bfcl.counted import say
 from tests.bfcl.rows import SETS, Row, installed, rows
 from tests.tools.legal import HOLDERS, check, schema_of
 
 KNOWN = tomllib.loads((Path(__file__).parent / "refused.toml").read_text(encoding="utf-8"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-
-
-def say(text: str) -> None:
-    """Shown with `-s`."""
-    sys.stdout.write(f"{text}\n")
 
 
 class Corpus(NamedTuple):
