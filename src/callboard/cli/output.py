@@ -12,6 +12,8 @@ from typing import Any
 
 from callboard.cli.visible import visible
 
+_BESIDE = 24  # characters that the last column of a table has on a terminal, beside the others
+
 
 def to_line(value: Any) -> str:
     """A value as JSON in one line of ASCII: a lone surrogate can't break the output."""
@@ -40,23 +42,35 @@ def print_text(text: str) -> None:
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table: fitted to the terminal; whole lines in columns where it is piped."""
     cleaned = [[visible(cell, "").strip() for cell in row] for row in rows]
-    if not sys.stdout.isatty():
-        widths = [max(map(len, column)) for column in zip(headings, *cleaned, strict=True)]
-        for row in (headings, *cleaned):
-            line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            sys.stdout.write(line.rstrip() + "\n")
+    if sys.stdout.isatty():
+        _print_fitted([list(headings), *cleaned])
         return
-    from rich.console import Console  # noqa: PLC0415 - not needed where the output is piped
-    from rich.table import Table  # noqa: PLC0415 - same
+    widths = [max(map(len, column)) for column in zip(headings, *cleaned, strict=True)]
+    for row in (headings, *cleaned):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(line.rstrip() + "\n")
+
+
+def _print_fitted(rows: Sequence[list[str]]) -> None:
+    """Only the last column is cut to the terminal; with too little room for it, it stands below."""
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - not needed where the output is piped
+    from rich.console import Console  # noqa: PLC0415 - same
     from rich.text import Text  # noqa: PLC0415 - same
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for number, heading in enumerate(headings):
-        last = number == len(headings) - 1
-        table.add_column(heading, overflow="ellipsis" if last else "fold", no_wrap=last)
-    for row in cleaned:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    console = Console()
+    widths = [max(map(cell_len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
+    room = console.width - sum(width + 2 for width in widths)
+    below = room < min(_BESIDE, max(cell_len(row[-1]) for row in rows))
+    for number, (*cells, last) in enumerate(rows):
+        style = "" if number else "bold"
+        front = "".join(set_cell_size(cell, width) + "  " for cell, width in zip(cells, widths, strict=True))
+        rest = Text(last, style)
+        rest.truncate(console.width - 2 if below else room, overflow="ellipsis")
+        parts = [Text(front.rstrip(), style), Text("  ") + rest] if below else [Text(front, style) + rest]
+        for line in parts:
+            line.rstrip()
+            if line.plain:
+                console.print(line, soft_wrap=True)
 
 
 def when(seconds: float | None) -> str:
