@@ -135,7 +135,7 @@ def test_what_is_going_on_and_what_was_left_is_told_and_nothing_is_changed(
     with open_store(here / ".callboard") as store:
         store.runs.start(StoredRun(id="live", profile="loop", started_at=1.0, owner=store.this_process()))
         findings = found(capsys)
-        assert "1 runs are going on" in of(findings, "store", "ok")
+        assert "runs that are going on: 1" in of(findings, "store", "ok")
         assert "the process of these runs is gone: left" in of(findings, "store", "warning")
         assert [run.status for run in store.runs.list()] == ["running", "running"]
 

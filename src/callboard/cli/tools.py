@@ -12,7 +12,14 @@ from cyclopts import CycloptsError, Parameter
 
 from callboard.cli.exits import DONE, FAILED, STOPPED
 from callboard.cli.flags import AsJson, Asking, ConfigPath
-from callboard.cli.output import print_error, print_json, print_table, print_text, print_traceback
+from callboard.cli.output import (
+    debugging,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+    print_traceback,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,7 +238,7 @@ def _print_failure(error: Any, *, as_json: bool) -> None:
         from callboard.cli.drawing import step  # noqa: PLC0415 - rich, loaded by the call anyway
 
         hint = step(error.code, str(error), error.hint)
-        if hint is None and error.__cause__ is not None:
+        if hint is None and error.__cause__ is not None and not debugging():
             hint = "CALLBOARD_DEBUG=1 shows where it came from"
         print_error(f"{error} [{error.code}]", hint=hint)
         return

@@ -178,8 +178,9 @@ def _store(around: _Folder) -> Iterator[Finding]:
 
 
 def _seen(file: Path, seen: Examined, config: Config) -> Iterator[Finding]:
-    size = f"{shown_size(seen.size)}, {seen.runs} runs, {seen.calls} calls"
-    yield Finding("store", "ok", f"{file}: {size}, {shown_size(seen.free)} free on its disk")
+    held = f"{seen.runs} run{'s' * (seen.runs != 1)}, {seen.calls} call{'s' * (seen.calls != 1)}"
+    free = f"{shown_size(seen.free)} free on its disk"
+    yield Finding("store", "ok", f"{file}: {shown_size(seen.size)}, {held}, {free}")
     if seen.damage:
         text = f"{file} is damaged: {'; '.join(seen.damage)}"
         yield Finding("store", "problem", text, "restore a copy, or move the file away")
@@ -195,7 +196,7 @@ def _seen(file: Path, seen: Examined, config: Config) -> Iterator[Finding]:
         hint = "say in [store] what is kept, or use callboard runs prune"
         yield Finding("store", "warning", f"it has {shown_size(seen.size)}, and nothing bounds it", hint)
     if seen.living:
-        yield Finding("store", "ok", f"{seen.living} runs are going on")
+        yield Finding("store", "ok", f"runs that are going on: {seen.living}")
     if seen.abandoned:
         text = f"the process of these runs is gone: {', '.join(seen.abandoned)}"
         yield Finding("store", "warning", text, "callboard runs ends them and shows what was open in them")
