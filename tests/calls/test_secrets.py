@@ -21,6 +21,7 @@ from tests.calls.surroundings import BOUND, code_of, registry
         ("", "secret.missing"),
         ("  \n", "secret.missing"),
         ("12345", "secret.too_short"),
+        ("x" * 8_193, "secret.too_long"),
         ("  12345\n", "secret.too_short"),
         (123456, "secret.failed"),
         (b"0123456789", "secret.failed"),

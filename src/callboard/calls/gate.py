@@ -125,7 +125,7 @@ async def gate(
         if veil is not None or len(result) > MAX_CONTENT:
             result, content = kept(ports, veil, result, content)
     except BaseException as failure:  # noqa: BLE001 - recorded, then raised again
-        error, status = ending(failure, call_id, veil)
+        value, (error, status) = None, ending(failure, call_id, veil)
         verdict, reasons = denial_of(error) or (verdict, reasons)
     finally:
         if lock is not None and job is None:

@@ -18,7 +18,7 @@ from callboard.tools import RegisteredTool
 from callboard.tools.define import is_async
 from callboard.tools.needs import Need
 from callboard.types import Redaction, ToolContext, redacting
-from callboard.types.spellings import SHORTEST
+from callboard.types.spellings import LONGEST, SHORTEST
 from callboard.workers import cannot_wait, first_step, watched
 
 _MISSING = Parameter.empty
@@ -137,6 +137,12 @@ async def _secret(sources: _Sources, need: Need, name: str) -> str | None:
             f"{where} has fewer than {SHORTEST} characters, so it could not be kept out of records",
             code="secret.too_short",
             hint="use a longer one",
+        )
+    if len(found) > LONGEST:
+        raise ToolError(
+            f"{where} has more than {LONGEST} characters, so it could not be kept out of records",
+            code="secret.too_long",
+            hint="keep it in a file, and let the secret be what opens it",
         )
     return found
 

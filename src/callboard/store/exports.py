@@ -30,7 +30,7 @@ class ExportReader:
 
     ::
 
-        with open("runs.jsonl", encoding="utf-8") as file:
+        with open("runs.jsonl", encoding="utf-8", errors="replace") as file:
             for kind, value in (reader := ExportReader(file)): ...
         reader.complete, reader.troubles
 
@@ -76,7 +76,7 @@ def _header(text: str) -> Mapping[str, Any]:
     said: Any = (_object(text) or {}).get("export")
     header = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
     version: Any = header.get("v")
-    if header.get("format") != FORMAT or not isinstance(version, int) or isinstance(version, bool):
+    if header.get("format") != FORMAT or type(version) is not int or version < 1:
         raise StoreError(
             "this is no export of runs: its first line does not say so",
             code="export.not_one",

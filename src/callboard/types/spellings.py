@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 SHORTEST = 6  # characters of a secret: a shorter one stands everywhere by chance
+LONGEST = 8_192  # of a longer one the search would be made for seconds, once, where the call is made
 LONG_LINE = 16  # characters of a line, or of a text in JSON, that is looked for on its own
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
