@@ -135,6 +135,21 @@ def test_no_frame_of_the_tool_is_left_in_what_is_raised() -> None:
     assert caught.value.__cause__.__traceback__ is None  # type: ignore[union-attr]
 
 
+def test_a_result_that_is_refused_is_left_in_no_frame_of_what_is_raised() -> None:
+    @tool
+    def leak(token: Token) -> int:
+        return [token]  # type: ignore[return-value]
+
+    with pytest.raises(ToolError) as caught:
+        registry(leak, secrets=keys).invoke("leak")
+
+    assert caught.value.code == "result.invalid"
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    held = [repr(frame.f_locals) for frame in frames if "callboard" in frame.f_code.co_filename]
+    assert held
+    assert not [each for each in held if KEY in each]
+
+
 def test_a_tool_without_secrets_keeps_its_cause() -> None:
     @tool
     def plain() -> None:
