@@ -76,7 +76,7 @@ def test_an_unknown_name_lists_the_legal_forms_and_what_is_close(name: str, clos
 
 
 def test_a_name_that_nothing_is_close_to_still_lists_the_forms() -> None:
-    with pytest.raises(ModelError, match=r"no model is called 'zzz'$") as caught:
+    with pytest.raises(ModelError, match=r"no model is called 'zzz'\n") as caught:
         choose(None, "zzz", {})
     assert "openai-compatible:NAME@http://HOST:PORT/v1" in (caught.value.hint or "")
 

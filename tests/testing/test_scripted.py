@@ -56,7 +56,7 @@ async def test_each_agent_has_its_script_by_path_or_by_last_part() -> None:
 async def test_a_script_that_is_over_names_the_agent() -> None:
     model = ScriptedModel(main=[text("one")])
     await model.answer(asked(), nothing)
-    with pytest.raises(ModelError, match=r"script of the agent 'main' is over after 1 request$") as caught:
+    with pytest.raises(ModelError, match=r"script of the agent 'main' is over after 1 request\n") as caught:
         await model.answer(asked(), nothing)
     assert caught.value.code == "model.script_over"
     assert caught.value.hint
