@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callboard import Decision, Injected, Principal, ToolError, ToolRegistry, secret, tool
+from callboard import Abort, Decision, Injected, Principal, ToolError, ToolRegistry, secret, tool
 from callboard.calls.explaining import ANYTHING, Explanation
 from callboard.events import ApprovalAsked
 from callboard.policy import CallView, ModePolicy
@@ -253,6 +253,30 @@ async def test_a_parser_that_exits_ends_the_explanation_and_nothing_else() -> No
     )
     told = await tools.explain("own", {})
     assert (told.verdict, told.code) == await done(tools, "own", {}, ExecutionOptions())
+
+
+@pytest.mark.parametrize("name", [5, [], None])
+async def test_what_is_no_name_is_answered_as_the_gate_answers_it(name: Any) -> None:
+    tools = ToolRegistry().register(look)
+
+    told = await tools.explain(name)
+
+    with pytest.raises(ToolError) as caught:
+        tools.invoke(name)
+    assert (told.verdict, told.code) == ("deny", caught.value.code) == ("deny", "tool.unavailable")
+
+
+@pytest.mark.parametrize("deadline", [0.0, -1.0])
+async def test_a_call_that_could_not_start_any_more_is_told_so(deadline: float) -> None:
+    abort = Abort()
+    abort.set()
+    tools = ToolRegistry().register(look)
+
+    stopped = await tools.explain("look", {}, execution=ExecutionOptions(abort=abort))
+    late = await tools.explain("look", {}, execution=ExecutionOptions(deadline=deadline))
+
+    assert (stopped.verdict, stopped.code, stopped.certain) == ("fail", "call.cancelled", True)
+    assert (late.verdict, late.code, late.certain) == ("fail", "call.deadline", True)
 
 
 async def test_arguments_can_be_left_open() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 
 from callboard.calls.decide import decide, denied, whom_to_ask
-from callboard.calls.failures import failure_of, hidden, unavailable
+from callboard.calls.failures import failure_of, hidden, not_now, unavailable
 from callboard.calls.inherit import inherited
 from callboard.calls.ports import Ports, frame_around
 from callboard.catalog import Snapshot
@@ -157,6 +157,9 @@ class _Way:
 
     async def go(self, raw: Any, owner: str | None) -> None:
         tool = self._tool = self._found(owner)
+        abort, deadline = self._options.abort, self._options.deadline
+        if (abort is not None and abort.aborted) or (deadline is not None and deadline <= 0):
+            raise not_now(self._tool_id, (), abort, needs_async=False)
         self._at = "arguments"
         self._parse(tool, raw)
         self._at = "hooks"

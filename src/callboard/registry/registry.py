@@ -249,8 +249,7 @@ class ToolRegistry(Generic[ToolT]):
             aborts.append(tool.abort)
             diagnostics, logger = diagnostics or tool.diagnostics, logger or tool.logger
             tool, raw = tool.tool_id, tool.input
-        name: Any = tool
-        tool = (name if isinstance(name, str) else repr(name))[:_MAX_ID]  # no other is the name of anything
+        tool = _named(tool)
         own = execution or _NOTHING
         options = merged(self._defaults, own, aborts, diagnostics, logger)
         return self._gate(self._ports, self.snapshot, tool, raw, options, own.injected, sync=sync)
@@ -319,6 +318,7 @@ class ToolRegistry(Generic[ToolT]):
         """
         from callboard.calls.explaining import explain  # noqa: PLC0415 - not on the way of a call
 
+        tool = _named(tool)
         options = merged(self._defaults, execution or _NOTHING)
         return await explain(self._ports, self.snapshot, tool, input, options, self._catalog.owner(tool))
 
@@ -379,6 +379,11 @@ def _way_in(
     from callboard.telemetry import Spans, heard, traced  # noqa: PLC0415 - opentelemetry, only where it is used
 
     return traced(gate, Spans(tracer, content=content)), (*listeners, heard)
+
+
+def _named(tool: Any) -> str:
+    """What a tool is looked up by: a longer text, or anything else, is the name of none."""
+    return (tool if isinstance(tool, str) else repr(tool))[:_MAX_ID]
 
 
 def merged(
