@@ -98,7 +98,7 @@ REFUSED = ("invalid arguments", "unknown tool")
 LOAD: dict[str, Cell] = {"at once, each": at_once, "per second of CPU": per_second}
 SETTING_UP: dict[str, Cell] = {
     "few": registered("few"),
-    "        many": registered("many"),
+    "          many": registered("many"),
     "growth": growth,
     "listed": figure("many", "list_s", ".2f"),
     "both": figure("many", "both_s", ".2f"),

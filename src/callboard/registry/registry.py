@@ -191,8 +191,8 @@ class ToolRegistry(Generic[ToolT]):
         """
         plain = execution is None and abort is None and diagnostics is None and logger is None
         if plain and type(tool) is str and len(tool) <= _MAX_ID:
-            snapshot = self._catalog.published or self._catalog.snapshot
-            return drive(self._gate(self._ports, snapshot, tool, input, self._defaults, sync=True))
+            snapshot, passage = self._catalog.published or self._catalog.snapshot, self._gate
+            return drive(passage(self._ports, snapshot, tool, input, self._defaults, sync=True))
         return drive(self._passage(tool, input, abort, diagnostics, logger, execution, sync=True))
 
     def invoke_async(
@@ -214,8 +214,8 @@ class ToolRegistry(Generic[ToolT]):
         """
         plain = execution is None and abort is None and diagnostics is None and logger is None
         if plain and type(tool) is str and len(tool) <= _MAX_ID:
-            snapshot = self._catalog.published or self._catalog.snapshot
-            return self._gate(self._ports, snapshot, tool, input, self._defaults, sync=False)
+            snapshot, passage = self._catalog.published or self._catalog.snapshot, self._gate
+            return passage(self._ports, snapshot, tool, input, self._defaults, sync=False)
         return self._passage(tool, input, abort, diagnostics, logger, execution, sync=False)
 
     async def invoke_batch(

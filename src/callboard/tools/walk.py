@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from msgspec.json import Encoder
 from typing_extensions import TypeIs
 
 MAX_DEPTH = 200
@@ -164,6 +164,9 @@ def nothing_else(value: Any, path: Path) -> Any:
     raise NotJson(path, f"{type(value).__name__} is no JSON")
 
 
+_encode: Callable[[Any], bytes] = Encoder().encode  # half the time of pydantic's; both write shortest floats
+
+
 def json_text(value: Any) -> str:
     """The JSON text of what `is_plain` or `admitted` let through.
 
@@ -172,8 +175,8 @@ def json_text(value: Any) -> str:
             4300 digits.
     """
     try:
-        data = to_json(value)
-    except (PydanticSerializationError, ValueError) as error:
+        data = _encode(value)
+    except (ValueError, RecursionError) as error:
         admitted(value, nothing_else)
         raise NotJson((), str(error)) from None
     if len(data) > _MAX_DIGITS and _LONG_INTEGER.search(data):
