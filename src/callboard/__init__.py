@@ -1,8 +1,9 @@
 """Callboard: one registry and one gate in front of every tool of an LLM agent."""
 
 import logging
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from callboard.lazy import lazily
 
 if TYPE_CHECKING:
     from callboard.errors import ToolError
@@ -53,14 +54,7 @@ __all__ = [
     "tool",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    room = _ROOMS.get(name)
-    if room is None:
-        raise AttributeError(f"module 'callboard' has no attribute {name!r}")
-    value = getattr(import_module(f"callboard.{room}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _ROOMS)
 
 
 def __dir__() -> list[str]:

@@ -110,12 +110,7 @@ async def _secret(sources: _Sources, need: Need, name: str) -> str | None:
     except BaseException as error:
         if isinstance(error, ToolError) and error.invocation is None:
             raise  # its own words
-        redacting(_log, sources.redaction).warning("%s could not be fetched", where, exc_info=error)
-        raise ToolError(
-            f"{where} could not be fetched: {type(error).__name__}",
-            code="secret.failed",
-            hint="this is up to whoever runs this host, not to the arguments",
-        ) from error
+        raise _failed(sources, f"{where} could not be fetched", "secret.failed", error) from error
     if found is not None and not isinstance(found, str):
         raise ToolError(
             f"{where} is {type(found).__name__}, and no text",
@@ -184,12 +179,18 @@ async def _injected(sources: _Sources, context: ToolContext, need: Need) -> Any:
     except BaseException as error:
         if isinstance(error, ToolError) and error.invocation is None:
             raise  # its own words
-        redacting(_log, sources.redaction).warning("what makes %r for a call failed", name, exc_info=error)
-        raise ToolError(
-            f"what the host makes for the parameter {name!r} failed: {type(error).__name__}",
-            code="injected.failed",
-            hint="this is up to whoever runs this host, not to the arguments",
-        ) from error
+        what = f"what the host makes for the parameter {name!r} failed"
+        raise _failed(sources, what, "injected.failed", error) from error
+
+
+def _failed(sources: _Sources, what: str, code: str, error: BaseException) -> ToolError:
+    """What a call ends with where the host's own code failed."""
+    redacting(_log, sources.redaction).warning("%s", what, exc_info=error)
+    return ToolError(
+        f"{what}: {type(error).__name__}",
+        code=code,
+        hint="this is up to whoever runs this host, not to the arguments",
+    )
 
 
 async def _settled(sources: _Sources, answer: Any) -> Any:

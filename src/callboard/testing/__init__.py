@@ -1,7 +1,8 @@
 """What tests of tools and agents need: a scripted model, governed calls, their records, a tripwire."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from callboard.lazy import lazily
 
 if TYPE_CHECKING:
     from callboard.testing.calling import CallTool
@@ -38,14 +39,7 @@ __all__ = [
     "text",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'callboard.testing' has no attribute {name!r}")
-    value = getattr(import_module(f"callboard.testing.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

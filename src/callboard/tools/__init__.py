@@ -1,8 +1,8 @@
 """The definition of a tool: `@tool`, its parsers, what is published of it, and its names on the wire."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from callboard.lazy import lazily
 from callboard.tools.define import Tool, tool
 from callboard.tools.entry import ErasedTool, Mode, RegisteredTool
 from callboard.tools.limits import Limit
@@ -46,11 +46,4 @@ __all__ = [
     "tool",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module 'callboard.tools' has no attribute {name!r}")
-    value = getattr(import_module(f"callboard.tools.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _LATER)
