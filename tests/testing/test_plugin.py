@@ -29,8 +29,9 @@ async def add(a: int, b: int) -> int:
 
 
 def ran(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+    """In a process of its own: in this one pytester takes back imports, which SQLAlchemy does not survive."""
     pytester.makepyfile(HEAD + body)
-    return pytester.runpytest_inprocess("-q", "-W", "error", *WITH)
+    return pytester.runpytest_subprocess("-q", "-W", "error", *WITH)
 
 
 def ended(result: pytest.RunResult, **outcomes: int) -> None:
@@ -39,7 +40,7 @@ def ended(result: pytest.RunResult, **outcomes: int) -> None:
 
 def test_the_example_of_the_docs_passes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_notes=(ROOT / "docs_src/test_notes.py").read_text())
-    ended(pytester.runpytest_inprocess("-q", "-W", "error", *WITH), passed=4)
+    ended(pytester.runpytest_subprocess("-q", "-W", "error", *WITH), passed=4)
 
 
 def test_a_tool_is_called_through_the_gate(pytester: pytest.Pytester) -> None:
