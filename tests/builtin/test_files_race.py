@@ -27,9 +27,23 @@ def exchange(left: Path, right: Path) -> None:
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
+class Swaps:
+    """How often was swapped, and an end to it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.over = threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def end(self) -> None:
+        self.over.set()
+        if self.thread is not None:
+            self.thread.join(10)
+
+
 @pytest.fixture
-def swaps(folder: Path) -> Iterator[list[int]]:
-    """A thread that turns `box` and `box/swap.txt` into links to the outside and back; its count of swaps."""
+def swaps(folder: Path) -> Iterator[Swaps]:
+    """A thread that turns `box` and `box/swap.txt` into links to the outside and back."""
     (folder / "box").mkdir()
     for name in ("secret.txt", "swap.txt"):
         (folder / "box" / name).write_text("harmless")
@@ -37,25 +51,23 @@ def swaps(folder: Path) -> Iterator[list[int]]:
     (folder / "link").symlink_to("../outside")
     held = os.open(folder / "box", os.O_RDONLY)
     box = Path(f"/proc/self/fd/{held}")
-    stop = threading.Event()
-    count = [0]
+    made = Swaps()
 
     def swap() -> None:
-        while not stop.is_set():
+        while not made.over.is_set():
             exchange(folder / "box", folder / "link")
             exchange(box / "swap.txt", box / "link")
-            count[0] += 1
+            made.count += 1
 
-    thread = threading.Thread(target=swap)
-    thread.start()
-    yield count
-    stop.set()
-    thread.join(10)
+    made.thread = threading.Thread(target=swap)
+    made.thread.start()
+    yield made
+    made.end()
     os.close(held)
 
 
 def test_the_secret_never_comes_out_and_nothing_is_written_to_it(
-    workspace: Workspace, folder: Path, swaps: list[int]
+    workspace: Workspace, folder: Path, swaps: Swaps
 ) -> None:
     outside = folder.parent / "outside"
     secret = (outside / "secret.txt").read_text()
@@ -74,7 +86,7 @@ def test_the_secret_never_comes_out_and_nothing_is_written_to_it(
 
     def enough() -> bool:
         passed = time.monotonic() - started
-        seen = swaps[0] > 100 and {"harmless", "file.link"} <= answers.keys()
+        seen = swaps.count > 100 and {"harmless", "file.link"} <= answers.keys()
         return passed > (SECONDS if seen else 20 * SECONDS)
 
     while not enough():
@@ -85,7 +97,8 @@ def test_the_secret_never_comes_out_and_nothing_is_written_to_it(
                 answer = error.code
             assert secret not in answer
             answers[answer] = answers.get(answer, 0) + 1
-    assert swaps[0] > 100, "the swapping thread did not get to work"
+    swaps.end()
+    assert swaps.count > 100, "the swapping thread did not get to work"
     assert answers.get("harmless"), answers
     assert answers.get("file.link"), answers
     assert [entry.name for entry in outside.iterdir()] == ["secret.txt"]
